@@ -4,7 +4,7 @@ linked."""
 
 import heapq
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,7 +13,6 @@ from pathlib import Path
 from uuid import UUID
 
 from bench.month_script import Kept, Month, Session, Turn, plain
-from bench.scripted_memory_model import Clerk
 from bench.turn_rounds import Round
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
@@ -23,7 +22,7 @@ from parlour.memory.dependencies import MemoryDependencies
 from parlour.memory.extraction import extraction_job
 from parlour.memory.memory_job import MemoryJob
 from parlour.memory.summaries import summary_job
-from parlour.models.model import Model
+from parlour.models.model import Model, ModelRequest, content_blocks
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
@@ -72,31 +71,41 @@ class Survival:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What is there of a month that was played. decisions: how often each was made of a proposed fact."""
+    """What is there of a month that was played.
+
+    decisions                      how often each was made of a proposed fact.
+    prompts                        the texts of each turn's last prompt, by person and time of the turn.
+    tokens_read, tokens_written    by the work of facts, and what it cost.
+    """
 
     facts: list[Fact]
     decisions: dict[str, int]
     survived: list[Survival]
     episodes: int
     summaries: int
+    prompts: dict[tuple[str, datetime], str] = field(default_factory=dict)
+    tokens_read: int = 0
+    tokens_written: int = 0
+    cost_usd: Decimal = Decimal()
 
 
 @dataclass
 class Player:
     """A tenant, its people, and the queue of the work of memory.
 
-    clerk     who is asked for that work, None where no model is there at all.
+    models    who is asked for that work, by provider; none where no model is there at all.
     threads   what each person says on their phone; opened: the conversation of each session, by its place.
     """
 
     desk: ConversationHarness
     month: Month
-    clerk: Clerk | None
+    models: Mapping[str, Model]
     users: dict[str, UUID] = field(default_factory=dict)
     threads: dict[str, UUID] = field(default_factory=dict)
     opened: dict[int, UUID] = field(default_factory=dict)
     due: list[tuple[datetime, int, JsonObject]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
+    prompts: dict[tuple[str, datetime], str] = field(default_factory=dict)
 
     def play(self) -> Played:
         """The whole month, and what there is in the end. Its numbers are free for the next tenant then."""
@@ -119,6 +128,7 @@ class Player:
         desk.model.script = [*([tool_call(_TOOL)] if turn.tool else []), text_answer(turn.agent)]
         desk.builtins[_TOOL] = lambda _context, _arguments: {"ok": True, "text": turn.tool}
         desk.run_turn()
+        self.prompts[turn.who, turn.at] = " ".join(_texts(desk.model.requests[-1]).split())
         self._collect()
         self._embed()
 
@@ -189,10 +199,9 @@ class Player:
         self._embed()
 
     def _services(self) -> MemoryDependencies:
-        models: dict[str, Model] = {"anthropic": self.clerk} if self.clerk else {}
         return MemoryDependencies(
             self.desk.database,
-            lambda: models,
+            lambda: self.models,
             _PLENTY,
             self.desk.memory,
             self.desk.embedding,
@@ -226,7 +235,21 @@ class Player:
             for kept in turn.keeps
         ]
         counts = {str(decision): int(str(count)) for decision, count in decisions}
-        return Played(facts, counts, survived, int(str(episodes)), int(str(summaries)))
+        ((tokens_read, tokens_written, cost),) = self.desk.query(
+            "SELECT COALESCE(sum(input_tokens), 0), COALESCE(sum(output_tokens), 0), COALESCE(sum(cost_usd), 0)"
+            f" FROM llm_calls WHERE purpose = 'memory' AND tenant_id = '{self.desk.tenant_id}'"
+        )
+        return Played(
+            facts,
+            counts,
+            survived,
+            int(str(episodes)),
+            int(str(summaries)),
+            self.prompts,
+            int(str(tokens_read)),
+            int(str(tokens_written)),
+            Decimal(str(cost)),
+        )
 
     def _survival(self, session: Session, session_id: UUID, turn: Turn, kept: Kept) -> Survival:
         """Look into the next prompt of the conversation, with nothing asked and with a question for it."""
@@ -251,7 +274,7 @@ class Player:
         return words
 
 
-def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | None) -> Player:
+def opened(database: Database, month: Month, embedder: Embedder, models: Mapping[str, Model]) -> Player:
     """A new tenant with the example pack and the people of the month, a day before it begins."""
     begins = month.begins.astimezone(UTC) - timedelta(days=1)
     tenant_id = uuid7(begins)
@@ -259,7 +282,7 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
     apply(roles.operator_principal(tenant_id), database, embedder, pack, begins)
     desk = ConversationHarness(tenant_id, database, TickingClock(begins), embedder=embedder)
     desk.add_tool(_TOOL, lambda _context, _arguments: {"ok": True}, writes=False, idempotent=True)
-    player = Player(desk, month, clerk)
+    player = Player(desk, month, models)
     with database.transaction(tenant_id) as tx:
         binding = bindings.find_binding_by_slug(tx, _BINDING)
         assert binding is not None
@@ -274,6 +297,12 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
             )
             player.users[who], player.threads[who] = contact.user_id, contact.session_id
     return player
+
+
+def _texts(request: ModelRequest) -> str:
+    """Return all texts of a prompt's messages."""
+    blocks = [block for message in request.messages for block in content_blocks(message)]
+    return "\n".join(str(block.get("text", block.get("content", ""))) for block in blocks)
 
 
 def _in_time() -> float:

@@ -90,7 +90,7 @@ def deploy(
 ) -> Deployment:
     """Deploy what was built, with these parameters and the laptop's own. StackProblem with the reason it failed.
 
-    Writes stack.json in `folder`: where `python -m local.invoke` finds the stack.
+    Writes stack.json in `folder`: where `parlour invoke`, `parlour secrets` and `parlour doctor` find the stack.
     """
     values = {**parameters, "Cloud": "false", "Environment": "local", "CodeHash": code_hash()}
     file = folder / "parameters.yaml"
@@ -111,7 +111,8 @@ def deploy(
         environment=emulator.client_environment(endpoint),
     )
     deployed = _read_deployment(endpoint)
-    _write_private(folder / "stack.json", asdict(deployed))
+    account = {"stack_name": STACK_NAME, "aws": emulator.client_environment(endpoint)}
+    _write_private(folder / "stack.json", {**asdict(deployed), **account})
     return deployed
 
 

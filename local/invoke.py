@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from local.state import ROOT, STATE_FOLDER
 
 _SAMPLE_TOKEN = "development-token"
 """Stands in the sample events where the stack's own webhook token belongs."""
+
+_SAMPLE_TIME = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+"""When the sample events were sent."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,7 +54,9 @@ def invoke_function(function: str, event: str, folder: Path) -> Any:
     environment = {**configured["Environment"]["Variables"], **emulator.client_environment(stack["endpoint"])}
     built = deployment.build(deployment.host_architecture(), _report_progress)
     with Sandbox(deployment.function_code(built, function), environment) as sandbox:
-        answer = sandbox.invoke(_insert_token(read, stack), seconds=float(configured["Timeout"]))
+        answer = sandbox.invoke(
+            _insert_token(refresh_times(read, datetime.now(UTC)), stack), seconds=float(configured["Timeout"])
+        )
         sys.stderr.write(sandbox.log)
     return answer
 
@@ -83,6 +89,16 @@ def _read_running_stack(folder: Path) -> dict[str, Any]:
     if not stack or not emulator.is_running(stack["endpoint"]):
         raise StackError("the stack is not running: start it in another terminal with `make run`")
     return stack
+
+
+def refresh_times(event: Any, now: datetime) -> Any:
+    """Return a sample event as if it was sent now: an old message has no free reply and would need a person."""
+    text = json.dumps(event).replace(_SAMPLE_TIME.isoformat(), now.isoformat(timespec="seconds"))
+    return json.loads(text.replace(_milliseconds(_SAMPLE_TIME), _milliseconds(now)))
+
+
+def _milliseconds(moment: datetime) -> str:
+    return str(int(moment.timestamp() * 1000))
 
 
 def _insert_token(event: Any, stack: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from local.errors import StackError
 from local.interrupts import StopRequested, StopSignals
 from local.progress import Progress
 from local.stack import RunningStack, StackOptions, run_stack
-from local.state import STATE_FOLDER, ports_from_environment
+from local.state import ROOT, STATE_FOLDER, ports_from_environment
 from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
 SAMPLE_QUESTION = "How wide is the crack at C4?"
@@ -46,7 +46,9 @@ _WELCOME = """
   curl {phone}/messages
 
   [dim]# the command line, already signed in as the operator[/]
-  .venv/bin/parlour --help
+  export PATH="{bin}:$PATH"
+  parlour --help
+  parlour doctor
 
 Ctrl-C stops everything that was started here.
 """
@@ -119,6 +121,7 @@ def _run(environment: Mapping[str, str], state: Path, interrupts: StopSignals) -
 def _welcome_text(stack: RunningStack, options: StackOptions) -> str:
     at = stack.addresses
     return _WELCOME.format(
+        bin=ROOT / ".venv" / "bin",
         console=at.console,
         api=at.api,
         webhook=at.webhook,

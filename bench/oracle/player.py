@@ -17,6 +17,7 @@ from bench.oracle.product import LAYERS, Person, Step, Turn, World
 type Said = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] | Breakage
 """What the model answers: words, a call (`use`), several of both, or what breaks instead."""
 
+_NOTE = re.compile(r"^(\d+)\. .+ = ", re.MULTILINE)
 _NUMBERED = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
 _DOCUMENT = re.compile(r"^\[(\d+)\] [^\n]+\n([^\n]+)$", re.MULTILINE)
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -235,10 +236,12 @@ class Play:
         )
 
     def _extracted(self, asked: str, *, is_last: bool) -> str:
+        if notes := _NOTE.findall(asked):
+            return json.dumps(dict.fromkeys(notes, "supports"))
         found = _NUMBERED.findall(asked)
         lines = [(int(number), " ".join(text.split())) for number, who, text in found if who == "user"]
         facts = [
-            {"key": key, "value": value, "confidence": 0.9, "messages": [number], "ends": not value}
+            {"message": number, "quote": text, "key": key, "value": value, "certainty": 0.9}
             for number, text in lines
             for key, value in self.facts.get(text, {}).items()
         ]

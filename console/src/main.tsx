@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { completeOidc } from "./api/oidc";
 import { toProblem } from "./api/problem";
-import { signIn, signInLocally } from "./api/sign_in";
+import { refreshRights, signInLocally, signInWith } from "./api/sign_in";
 import { App } from "./shell/App";
 import { fetchLocalToken, loadSettings } from "./shell/settings";
 import { signInProblem } from "./shell/SignIn";
@@ -14,9 +14,11 @@ import "./styles/shell.css";
 async function start(root: HTMLElement): Promise<void> {
   try {
     const { local } = await loadSettings();
-    const completed = await completeOidc();
-    if (completed) await signIn(completed);
+    const token = await completeOidc();
+    if (token) await signInWith(token);
     else if (local) await signInLocally(fetchLocalToken);
+    // A 401 asks for a new sign-in by itself; without an answer the rights stay as they were.
+    void refreshRights().catch(() => undefined);
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status === 0 && problem.code === "unreachable") {

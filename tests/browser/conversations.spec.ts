@@ -1,51 +1,15 @@
-import type { APIRequestContext, Page } from "@playwright/test";
-
+import { ask } from "./api.ts";
 import { expect, test } from "./fixtures.ts";
-
-interface Asked {
-  sessionId: string;
-  /** A word of the question that no other conversation has. */
-  word: string;
-}
-
-/** Let a new visitor ask an agent of the tenant, and wait for the reply. */
-async function ask(request: APIRequestContext, question: string): Promise<Asked> {
-  const settings = (await (await request.get("../console/settings.json")).json()) as {
-    bindings: { tenant: string; slug: string }[];
-  };
-  const binding = settings.bindings.find(({ slug }) => slug === "site-desk") ?? settings.bindings[0];
-  if (!binding) throw new Error("The tenant has no agent on the web.");
-  const opened = await request.post("../v1/sessions", { data: { tenant: binding.tenant, binding: binding.slug } });
-  const { session_id: sessionId, token } = (await opened.json()) as { session_id: string; token: string };
-  const headers = { Authorization: `Bearer ${token}` };
-  const word = `Q${sessionId.slice(-6)}`;
-  await request.post(`../v1/sessions/${sessionId}/messages`, { headers, data: { text: `${word}, ${question}` } });
-  await expect
-    .poll(
-      async () => {
-        const answer = await request.get(`../v1/sessions/${sessionId}/messages`, { headers });
-        return ((await answer.json()) as { messages: unknown[] }).messages.length;
-      },
-      { timeout: 20_000 },
-    )
-    .toBe(2);
-  return { sessionId, word };
-}
-
-/** Open an address of the console as for the first time. */
-async function open(page: Page, hash: string): Promise<void> {
-  await page.goto("about:blank");
-  await page.goto(`./${hash}`);
-}
 
 test("an operator sees why an agent replied as it did", async ({
   page,
+  open,
   request,
   checkAccessibility,
   saveScreenshot,
 }) => {
   const { word } = await ask(request, "How wide is the crack at C4?");
-  await open(page, "#/conversations");
+  await open("#/conversations");
   await page.getByLabel("Title, name or last digits").fill(word);
   await expect(page.locator("tbody tr")).toHaveCount(1);
   await checkAccessibility();
@@ -68,9 +32,9 @@ test("an operator sees why an agent replied as it did", async ({
   await saveScreenshot("prompt");
 });
 
-test("one count of a prompt is the same in the trace and in the inspector", async ({ page, request }) => {
+test("one count of a prompt is the same in the trace and in the inspector", async ({ page, open, request }) => {
   const { sessionId } = await ask(request, "How wide is the crack at C4?");
-  await open(page, `#/conversations/${sessionId}`);
+  await open(`#/conversations/${sessionId}`);
   await page.getByRole("button", { name: "Why this reply?" }).click();
   const part = page.locator("section", { has: page.getByRole("heading", { name: /Last prompt by layer/ }) }).last();
   const count = /([\d,]+) budget tokens/.exec((await part.textContent()) ?? "")?.[1] ?? "none";
@@ -78,8 +42,8 @@ test("one count of a prompt is the same in the trace and in the inspector", asyn
   await expect(page.getByText(`${count} of`)).toBeVisible();
 });
 
-test("today's failed conversations are two clicks away", async ({ page }) => {
-  await open(page, "#/people");
+test("today's failed conversations are two clicks away", async ({ page, open }) => {
+  await open("#/people");
   await page.getByRole("link", { name: "Conversations", exact: true }).last().click();
   await page.getByRole("link", { name: "Failed today" }).click();
   await expect(page).toHaveURL(/state=failed&period=today/);
@@ -88,12 +52,13 @@ test("today's failed conversations are two clicks away", async ({ page }) => {
 
 test("a person is erased after the console said what that deletes", async ({
   page,
+  open,
   request,
   checkAccessibility,
   saveScreenshot,
 }) => {
   const { sessionId } = await ask(request, "My name is Rosa and I prefer short answers.");
-  await open(page, `#/conversations/${sessionId}`);
+  await open(`#/conversations/${sessionId}`);
   await page.locator(".page-title a").first().click();
   await expect(page.getByText("Rosa", { exact: true })).toBeVisible();
   await checkAccessibility();
@@ -106,12 +71,12 @@ test("a person is erased after the console said what that deletes", async ({
 });
 
 test.describe("addresses that lead nowhere", () => {
-  test.use({ expectedErrors: [/status of 404/] });
+  test.use({ expectedErrors: /status of 404/ });
 
-  test("say so, and lead back", async ({ page }) => {
-    await open(page, "#/conversations/nothing");
+  test("say so, and lead back", async ({ page, open }) => {
+    await open("#/conversations/nothing");
     await expect(page.getByRole("heading", { name: "There is no such conversation" })).toBeVisible();
-    await open(page, "#/people/019cade2-11c0-7d85-8332-6772f572352e");
+    await open("#/people/019cade2-11c0-7d85-8332-6772f572352e");
     await expect(page.getByRole("heading", { name: "This does not exist" })).toBeVisible();
     await page.getByRole("link", { name: "All people" }).click();
     await expect(page.getByRole("heading", { name: "People", level: 1 })).toBeVisible();

@@ -8,7 +8,11 @@ const url = process.env.CONSOLE_URL;
 if (!url) throw new Error("CONSOLE_URL is the address of the console: run `make browser`.");
 
 const desktop = { viewport: { width: 1280, height: 800 } };
-const mobile = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+const mobile = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+
+/** Every page is opened in every project; a behaviour is tested once, at the size where it is hardest. */
+const pages = "pages.spec.ts";
+const atMobileSize = "chat.spec.ts";
 
 export default defineConfig({
   testDir: ".",
@@ -26,8 +30,9 @@ export default defineConfig({
     trace: "off",
   },
   projects: [
-    { name: "desktop-light", use: { ...desktop, colorScheme: "light" } },
-    { name: "desktop-dark", use: { ...desktop, colorScheme: "dark" } },
-    { name: "mobile-light", use: { ...mobile, colorScheme: "light" } },
+    { name: "desktop-light", use: { ...desktop, colorScheme: "light" }, testIgnore: atMobileSize },
+    { name: "mobile-light", use: { ...mobile, colorScheme: "light" }, testMatch: [pages, atMobileSize] },
+    { name: "desktop-dark", use: { ...desktop, colorScheme: "dark" }, testMatch: pages },
+    { name: "mobile-dark", use: { ...mobile, colorScheme: "dark" }, testMatch: pages },
   ],
 });

@@ -20,6 +20,7 @@ def test_console_works_in_a_browser(running_stack: Stack) -> None:
         "CONSOLE_URL": f"{running_stack.url}/console/",
         "CONSOLE_TENANT": running_stack.tenant,
         "CONSOLE_OPERATOR_KEY": running_stack.operator_key,
+        "CONSOLE_WEBHOOK": running_stack.webhook,
     }
     only = os.environ.get("BROWSER_TESTS", "").split()  # noqa: TID251 - a launcher
     command: list[str | Path] = [NODE, PLAYWRIGHT, "test", "--workers=1", *only]

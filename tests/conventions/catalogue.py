@@ -15,7 +15,7 @@ SHARED_READING = {"routing_keys", "work_due"}
 ISOLATED = {"isolated": "(tenant_id = ( SELECT current_tenant() AS current_tenant))"}
 """The one expression that a policy may have, as PostgreSQL prints it."""
 
-DEFINER_FUNCTIONS = {"search_lexemes", "list_member_tenants", "list_all_tenants"}
+DEFINER_FUNCTIONS = {"search_lexemes", "list_member_tenants", "list_all_tenants", "list_applied_migrations"}
 """Functions that may run with their owner's rights."""
 
 

@@ -24,6 +24,7 @@ ALLOWED_ACTIONS = {
     "s3:GetObject",
     "s3:ListBucket",
     "s3:PutObject",
+    "secretsmanager:DescribeSecret",
     "secretsmanager:GetSecretValue",
     "sqs:ChangeMessageVisibility",
     "sqs:DeleteMessage",
@@ -44,7 +45,7 @@ ALLOWED_PATTERNS = {
         "${MediaBucket.Arn}/*",
     },
     "ToolDispatcherFunction": {TENANTS_KEYS},
-    "HttpApiFunction": {"${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
+    "HttpApiFunction": {TENANTS_KEYS, "${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
     "IngestFunction": {
         "${FilesBucket.Arn}/*",
         "${FilesBucket.Arn}/extracted/*",

@@ -21,6 +21,7 @@ from parlour.pulse.writing import writing_job
 from parlour.records import staleness
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 from tests.inbound_media import InboundMedia
+from tests.integration.day_packs import rename_risk_by_pack
 from tests.integration.day_pulse_reading import make_pulse_dependencies as pulse_services
 from tests.integration.erasure.erasure_fixture import ErasureHarness, FakeDeadLetters
 from tests.integration.files.upload_harness import UploadHarness
@@ -54,6 +55,7 @@ def erase_people(conversation: ConversationHarness) -> None:
     """Looked at of one person, done of another."""
     room = ErasureHarness(conversation)
     stays, goes = _lived(conversation, room, "stays"), _lived(conversation, room, "goes")
+    rename_risk_by_pack(conversation)
     _forget(room, stays, dry_run=True)
     room.forget("message", stays.talk.say("Never mind."))
     room.letters["intake"] = InterruptingDeadLetters(talk=goes.talk)

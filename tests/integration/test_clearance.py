@@ -237,6 +237,7 @@ NOT_ABOUT_RECORDS = {
     "GET /v1/limits": "counts of requests, also those that are above the reader",
     "POST /v1/me/sign-out": "the visitor's own tokens",
     "PUT /v1/pack": "it writes what the caller sends",
+    "POST /v1/pack/undo": "an administrator's; tests/integration/packs/test_merge.py asks about what is restricted",
     "PUT /v1/costs/cap": "money",
     "POST /v1/costs/stop": "money",
     "POST /v1/costs/resume": "money",

@@ -77,6 +77,8 @@ OF_WHAT_IS_BURIED = {
     "erasure.find_ledger_rows",
     "ledger.find_sessions_briefed_from",
     "erasure.find_titles_matching",
+    "erasure.plan_pack_changes",
+    "packs.list_changes",
 }
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 

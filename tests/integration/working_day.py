@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
 from uuid import UUID
 
 import httpx2
@@ -18,7 +17,6 @@ from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
 from parlour.conversations import event_feed, failed_turns, turn_views
 from parlour.conversations import store as turn_store
-from parlour.documents import authored_documents, catalogue
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -31,23 +29,20 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.models import cost_report, spend
 from parlour.models.spend import Reservation
-from parlour.packs import folder
-from parlour.packs.apply import apply
-from parlour.packs.export import export
-from parlour.packs.validate import validate
 from parlour.principal import system_principal
-from parlour.tenancy import api_keys, audit, bindings, members, rate_limits, routing_keys, tenants, users
+from parlour.tenancy import api_keys, audit, members, rate_limits, routing_keys, tenant_secrets, tenants, users
 from parlour.tenancy.authentication import Authenticator, Credentials
 from parlour.tenancy.limits import RateLimit
 from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.visitor_tokens import VisitorClaims
-from tests.conversation_harness import ConversationHarness, WordEmbedder, search_call, text_answer
+from tests.conversation_harness import ConversationHarness, search_call, text_answer
 from tests.integration.attachment_cases import send_attachments
 from tests.integration.day_documents import write_documents
 from tests.integration.day_embedding import embed_and_reembed
 from tests.integration.day_erasure import age_conversations, erase_people
 from tests.integration.day_linked_records import read_linked_records
 from tests.integration.day_long_calls import run_long_calls
+from tests.integration.day_packs import prune_and_undo_packs, reapply_pack
 from tests.integration.day_phone_links import link_phone_numbers
 from tests.integration.day_prompt_inspection import inspect_prompts
 from tests.integration.day_prompt_retention import reuse_and_expire_prompts
@@ -122,6 +117,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     reapply_pack(conversation)
     conversation.let_everybody_write()
     edit_records(conversation)
+    prune_and_undo_packs(conversation)
     write_documents(conversation)
     upload_files(conversation)
     search_in_console(conversation)
@@ -173,6 +169,7 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50).rows
+        assert tenant_secrets.list_secrets(admin, tx)
         bucket = RateLimit("visitor", "day", 2)
         assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
         assert rate_limits.should_notify(tx, bucket, conversation.clock())
@@ -217,36 +214,6 @@ def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
     assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), conversation.database, now)
     with conversation.database.transaction(visitor) as tx:
         users.sign_out(visitor, tx, visitor.id, now)
-
-
-def reapply_pack(conversation: ConversationHarness) -> None:
-    """The pack is changed in every place and applied again, and read back."""
-    files = folder.read_folder(Path("packs/construction"))
-    assert export(conversation.admin, conversation.database)
-    changed = {path: _changed(path, text) for path, text in files.items()}
-    apply(conversation.admin, conversation.database, WordEmbedder(), validate(changed), conversation.clock())
-    less = {path: text for path, text in changed.items() if not path.endswith("crane-signals.txt")}
-    apply(conversation.admin, conversation.database, WordEmbedder(), validate(less), conversation.clock())
-    with conversation.database.transaction(conversation.admin) as tx:
-        (binding, *_) = bindings.list_active_bindings(tx)
-        assert bindings.find_binding_by_slug(tx, binding.slug)
-        assert bindings.find_web_binding(tx, "site-adviser")
-        assert routing_keys.list_own_keys(tx)
-        assert catalogue.get_document(conversation.admin, tx, "contracts/main-works-contract.md")
-        authored_documents.delete_document(conversation.admin, tx, "sops/crane-signals.txt", None, conversation.clock())
-        routing_keys.release_keys_except(
-            tx, [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key]
-        )
-
-
-def _changed(path: str, text: str) -> str:
-    if path.endswith("main-works-contract.md"):
-        return text.replace("delay damages", "damages for delay").rsplit("\n## ", 1)[0]
-    if path.startswith(("humans/", "teams/", "agents/", "bindings/")):
-        return text.replace("display_name: ", "display_name: The ")
-    if path == "entities/project.yaml":
-        return text.replace("name: ", "name: The ")
-    return text
 
 
 def converse_on_whatsapp(conversation: ConversationHarness) -> None:
@@ -318,6 +285,9 @@ def resolve_replies(conversation: ConversationHarness, session_id: UUID) -> None
             assert outbox.list_needing_decision(conversation.admin, tx, 10)
             again = outbox.resolve_reply(conversation.admin, tx, unsent.id, how, conversation.clock())  # type: ignore[arg-type]
         if again:
+            later = conversation.clock() + timedelta(days=1)
+            with conversation.database.transaction(conversation.admin) as tx:
+                assert outbox.list_waiting(conversation.admin, tx, later, 10)
             conversation.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
             assert send_with(conversation, AcceptingProvider(), again.id).state == "sent"
 

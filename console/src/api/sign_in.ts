@@ -20,28 +20,59 @@ export const me = computed(() => signedIn.value?.me ?? null);
 export const api = apiClient(() => signedIn.value);
 
 let renew: (() => Promise<Credentials | null>) | null = null;
+const copies = new Map<string, Request>();
 
 api.use({
-  async onResponse({ request, response }) {
+  onRequest({ request, id }) {
+    if (renew) copies.set(id, request.clone());
+  },
+  async onResponse({ response, id }) {
+    const copy = copies.get(id);
+    copies.delete(id);
     if (response.status !== 401 || !signedIn.value) return undefined;
     const renewed = renew ? await renew().catch(() => null) : null;
-    if (!renewed?.tenant) {
+    if (!renewed || !copy) {
       isExpired.value = true;
       return undefined;
     }
     keep({ ...signedIn.value, token: renewed.token });
-    if (request.bodyUsed || request.method !== "GET") return undefined;
-    const again = new Request(request, { headers: new Headers(request.headers) });
-    again.headers.set("Authorization", `Bearer ${renewed.token}`);
-    return fetch(again);
+    copy.headers.set("Authorization", `Bearer ${renewed.token}`);
+    const again = await fetch(copy);
+    if (again.status === 401) isExpired.value = true;
+    return again;
   },
 });
 
-/** Sign in with an API key or a member's token. Throws a Problem if the API refuses it. */
+type Tenants = Schema["TenantChoiceView"]["tenants"];
+
+/** A token that was accepted, and the tenants that it may enter, while the reader has to choose one. */
+export const choice = signal<{ token: string; tenants: Tenants } | null>(null);
+
+/** Sign in with a key or token, in the tenant it was used in before, in its only one, or in one to be chosen. */
+export async function signInWith(token: string): Promise<void> {
+  const { tenants } = await body(apiClient(() => ({ token })).GET("/v1/me/tenants"));
+  const known =
+    tenants.find(({ slug }) => slug === signedIn.value?.tenant) ?? (tenants.length === 1 ? tenants[0] : null);
+  if (known) return signIn({ token, tenant: known.slug });
+  if (!tenants.length) {
+    throw new Problem(403, "forbidden", "You are no member of any tenant here. Ask an administrator to add you.");
+  }
+  choice.value = { token, tenants };
+}
+
+/** Act in a tenant. Throws a Problem if the API refuses it. */
 export async function signIn(credentials: Credentials & { tenant: string }): Promise<void> {
   const found = await body(apiClient(() => credentials).GET("/v1/me"));
   keep({ ...credentials, tenant: found.tenant, me: found });
+  choice.value = null;
   isExpired.value = false;
+}
+
+/** Read again what the reader may do, which can have changed since they signed in. */
+export async function refreshRights(): Promise<void> {
+  if (!signedIn.value) return;
+  const found = await body(api.GET("/v1/me"));
+  if (signedIn.value.tenant === found.tenant) keep({ ...signedIn.value, me: found });
 }
 
 /** Sign in on a laptop, where the stack hands out a token; false where it does not. */

@@ -3,8 +3,8 @@ import { body, type Schema } from "../api/client";
 import { Button } from "../ui/Button";
 import { Field } from "../ui/Field";
 import { Icon } from "../ui/Icon";
-import { useAction, useResource } from "../ui/resource";
-import { Loaded, Notice } from "../ui/states";
+import { useAction, usePages } from "../ui/resource";
+import { Loaded, LoadMore, Notice } from "../ui/states";
 import { Time } from "../ui/Time";
 import { LISTED, type ChatStore } from "./chat_store";
 import { PhoneLink } from "./PhoneLink";
@@ -23,10 +23,11 @@ export function ConversationList({ store }: { store: ChatStore }) {
   const [isArchived, setArchived] = useState(false);
   const token = store.visitor.value;
   const agentName = store.agent.value?.name ?? "";
-  const sessions = useResource(
-    async (signal) => {
-      const query = { archived: isArchived, limit: LISTED };
-      return (await body(store.api.GET("/v1/sessions", { params: { query }, signal }))).sessions;
+  const sessions = usePages(
+    async (cursor, signal) => {
+      const query = { archived: isArchived, limit: LISTED, cursor };
+      const page = await body(store.api.GET("/v1/sessions", { params: { query }, signal }));
+      return { items: page.sessions, next_cursor: page.next_cursor };
     },
     [token, isArchived],
   );
@@ -47,6 +48,7 @@ export function ConversationList({ store }: { store: ChatStore }) {
                 <ConversationItem key={item.id} item={item} store={store} onChange={sessions.reload} />
               ))}
             </ul>
+            <LoadMore pages={sessions} />
             {!isArchived && (
               <div class="chat-panel-foot">
                 <Button icon="book" onClick={() => (store.panel.value = "memory")}>

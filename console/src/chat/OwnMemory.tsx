@@ -28,7 +28,9 @@ const EDITOR_WORDS: Record<Fact["edited_by"], string> = {
 const END_WORDS: Record<string, string> = {
   refined: "refined",
   contradicted: "contradicted",
+  corrected: "read again more exactly",
   retracted: "retracted",
+  expired: "ended on its date",
   edited: "edited",
   deleted: "deleted",
   merged: "replaced when channels were linked",

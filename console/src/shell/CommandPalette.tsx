@@ -47,7 +47,10 @@ function Palette() {
   const commands = useCommands(text.trim());
   const index = Math.min(chosen, Math.max(0, commands.length - 1));
   useEffect(() => {
-    dialog.current?.showModal();
+    const opened = dialog.current;
+    opened?.showModal();
+    // Closing gives the focus back; an open dialog that is removed loses it.
+    return () => opened?.close();
   }, []);
   const close = () => (isOpen.value = false);
   const open = (command: Command | undefined) => {

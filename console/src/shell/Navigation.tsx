@@ -7,7 +7,7 @@ import { useAction } from "../ui/resource";
 import { Notice } from "../ui/states";
 import { Mark } from "./Mark";
 import { openPalette } from "./CommandPalette";
-import { route } from "./router";
+import { confirmLeave, navigate, route } from "./router";
 import { sectionOf, visibleSections } from "./sections";
 import { ModelBadge } from "./ModelBadge";
 import { settings } from "./settings";
@@ -76,7 +76,14 @@ export function Navigation() {
 
 function Account() {
   const who = me.value;
-  const change = useAction(switchTenant);
+  const change = useAction(async (tenant: string) => {
+    if (!confirmLeave()) return;
+    await switchTenant(tenant);
+    navigate("#/"); // A record or conversation of one tenant is none of the other's.
+  });
+  const leave = () => {
+    if (confirmLeave()) signOut();
+  };
   if (!who) return null;
   const rights =
     who.kind === "operator"
@@ -104,7 +111,7 @@ function Account() {
         {who.name || who.kind} · {rights}
       </p>
       <Notice problem={change.problem} />
-      <Button icon="signOut" onClick={signOut}>
+      <Button icon="signOut" onClick={leave}>
         Sign out
       </Button>
     </div>

@@ -1,9 +1,9 @@
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { isExpired } from "../api/expiry";
-import { startOidc, type Provider } from "../api/oidc";
-import { type Problem } from "../api/problem";
-import { signal } from "@preact/signals";
-import { signedIn, signIn } from "../api/sign_in";
+import { oidcInWindow, startOidc, type Provider } from "../api/oidc";
+import type { Problem } from "../api/problem";
+import { choice, signIn, signInWith } from "../api/sign_in";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { Field } from "../ui/Field";
@@ -21,8 +21,8 @@ export function SignInPage() {
   return (
     <main class="sign-in">
       <Mark />
-      <h1>Sign in to Parlour</h1>
-      <SignInForm />
+      <h1>{choice.value ? "Choose a tenant" : "Sign in to Parlour"}</h1>
+      {choice.value ? <TenantChoice /> : <SignInForm signInAt={startOidc} />}
       {agents.length > 0 && (
         <p class="soft">
           You want to talk to an agent? <a href="chat.html">Open the chat</a>
@@ -34,19 +34,19 @@ export function SignInPage() {
 
 /** The question for a new sign-in when the present one expired. The page below keeps what was typed. */
 export function ExpiredDialog() {
+  const inWindow = async (provider: Provider) => signInWith(await oidcInWindow(provider));
   return (
     <Dialog title="Your sign-in has expired" onClose={() => (isExpired.value = false)}>
       <p>Sign in again to continue. What you typed in this page is kept.</p>
-      <SignInForm />
+      <SignInForm signInAt={inWindow} />
     </Dialog>
   );
 }
 
-function SignInForm() {
-  const [tenant, setTenant] = useState(signedIn.value?.tenant ?? settings.value?.bindings[0]?.tenant ?? "");
+function SignInForm({ signInAt }: { signInAt: (provider: Provider) => Promise<void> }) {
   const [token, setToken] = useState("");
-  const withKey = useAction(() => signIn({ tenant: tenant.trim(), token: token.trim() }));
-  const withProvider = useAction((provider: Provider) => startOidc(provider, tenant.trim()));
+  const withKey = useAction(() => signInWith(token.trim()));
+  const withProvider = useAction(signInAt);
   const providers = settings.value?.sign_in ?? [];
   return (
     <form
@@ -56,23 +56,11 @@ function SignInForm() {
         withKey.run();
       }}
     >
-      <Field label="Tenant" hint="Its short name, for example northbank.">
-        {(attributes) => (
-          <input
-            {...attributes}
-            value={tenant}
-            onInput={(event) => setTenant(event.currentTarget.value)}
-            autocomplete="organization"
-            spellcheck={false}
-            required
-          />
-        )}
-      </Field>
       {providers.map((provider) => (
         <Button
           key={provider.issuer}
           kind="solid"
-          disabled={!tenant.trim() || withProvider.isRunning}
+          disabled={withProvider.isRunning}
           onClick={() => withProvider.run(provider)}
         >
           Continue with {provider.name}
@@ -95,5 +83,25 @@ function SignInForm() {
         Sign in with the key
       </Button>
     </form>
+  );
+}
+
+/** The tenants that a sign-in may enter. */
+function TenantChoice() {
+  const enter = useAction(signIn);
+  const found = choice.value;
+  if (!found) return null;
+  return (
+    <div class="form">
+      {found.tenants.map(({ slug, display_name }) => (
+        <Button key={slug} disabled={enter.isRunning} onClick={() => enter.run({ token: found.token, tenant: slug })}>
+          {display_name}
+        </Button>
+      ))}
+      <Notice problem={enter.problem} />
+      <Button kind="link" onClick={() => (choice.value = null)}>
+        Sign in as somebody else
+      </Button>
+    </div>
   );
 }

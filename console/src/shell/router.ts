@@ -12,7 +12,7 @@ export const route = computed<Route>(() => parseRoute(hash.value));
 
 window.addEventListener("hashchange", () => {
   if (location.hash === hash.value) return;
-  if (hasUnsavedText() && !confirm("Leave this page? What you typed is not saved.")) {
+  if (!confirmLeave()) {
     history.replaceState(null, "", hash.value || "#/");
     return;
   }
@@ -28,6 +28,11 @@ let unsaved: (() => boolean) | null = null;
 /** Ask before the reader leaves while `isUnsaved` returns true; null ends that. */
 export function guardUnsaved(isUnsaved: (() => boolean) | null): void {
   unsaved = isUnsaved;
+}
+
+/** Return whether the reader may leave the page: nothing is unsaved, or they agree to lose it. */
+export function confirmLeave(): boolean {
+  return !hasUnsavedText() || confirm("Leave this page? What you typed is not saved.");
 }
 
 function hasUnsavedText(): boolean {

@@ -1,5 +1,4 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
-import type { Action } from "./resource";
 import { Icon } from "./Icon";
 import type { IconName } from "./icons";
 
@@ -20,18 +19,6 @@ export function Button({ kind = "quiet", icon, type = "button", children, class:
       {icon && <Icon name={icon} />}
       {children}
     </button>
-  );
-}
-
-/** A button that runs an action and is disabled while it runs. */
-export function ActionButton({ action, ...rest }: ButtonProps & { action: Action }) {
-  return (
-    <Button
-      {...rest}
-      disabled={rest.disabled || action.isRunning}
-      aria-busy={action.isRunning}
-      onClick={() => action.run()}
-    />
   );
 }
 

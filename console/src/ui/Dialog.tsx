@@ -10,24 +10,27 @@ interface DialogProps {
   children: ComponentChildren;
   /** A dialog as wide as the window, for content to read. */
   isWide?: boolean;
+  /** Whether only a button closes it, because what it shows is not shown again. */
+  isSticky?: boolean;
 }
 
 /** A modal dialog. Escape and the close button call `onClose`; the browser keeps the focus inside. */
-export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, isWide = false, isSticky = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
     const dialog = element.current;
-    if (!dialog || dialog.open) return;
-    dialog.showModal();
+    dialog?.showModal();
+    // Closing gives the focus back to what opened it; an open dialog that is removed loses it.
+    return () => dialog?.close();
   }, []);
   return (
     <dialog
       ref={element}
       class={isWide ? "dialog wide" : "dialog"}
       aria-labelledby={titleId}
-      onCancel={onClose}
-      onClose={onClose}
+      onCancel={(event) => isSticky && event.preventDefault()}
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
     >
       <header>
         <h2 id={titleId}>{title}</h2>
@@ -47,10 +50,12 @@ interface ConfirmProps {
   confirmLabel: string;
   work: () => Promise<unknown>;
   kind?: "danger" | "solid" | "quiet";
+  /** The button's name, where several buttons of a page have the same label. */
+  "aria-label"?: string;
 }
 
 /** A button that asks before it acts. The dialog stays open with the reason if the action fails. */
-export function ConfirmButton({ label, title, children, confirmLabel, work, kind = "danger" }: ConfirmProps) {
+export function ConfirmButton({ label, title, children, confirmLabel, work, kind = "danger", ...names }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   const action = useAction(async () => {
     await work();
@@ -58,7 +63,7 @@ export function ConfirmButton({ label, title, children, confirmLabel, work, kind
   });
   return (
     <>
-      <Button kind={kind === "danger" ? "quiet" : kind} onClick={() => setOpen(true)}>
+      <Button kind={kind === "danger" ? "quiet" : kind} {...names} onClick={() => setOpen(true)}>
         {label}
       </Button>
       {isOpen && (

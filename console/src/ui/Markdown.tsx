@@ -19,6 +19,9 @@ const ALLOWED = {
 /** Marks of files' pages that extraction leaves in texts (`<!-- page: 3 -->`). */
 const PAGE_MARK = /<!--\s*page:\s*(\d+)\s*-->/g;
 
+const BREAK = /^<br\s*\/?>$/i;
+const COMMENT = /^<!--[^]*-->\s*$/;
+
 interface MarkdownProps {
   text: string;
   /** The sources of the text. A number without one stays as it is written. */
@@ -51,9 +54,14 @@ export function renderMarkdown(
   const marked = new Marked({ gfm: true, breaks: keepLineBreaks, extensions: [citationExtension(known, sourceId)] });
   marked.use({
     renderer: {
-      link: ({ text: label }) => escape(label),
+      // The label of a link, and its address as text: the reader decides where to go.
+      link({ tokens, href }) {
+        const label = this.parser.parseInline(tokens);
+        return label === escape(href) ? label : `${label} (${escape(href)})`;
+      },
       image: ({ text: label }) => escape(label),
-      html: ({ text: tag }) => escape(tag),
+      html: ({ text: tag }) => (BREAK.test(tag) ? "<br>" : COMMENT.test(tag) ? "" : escape(tag)),
+      checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
     },
   });
   const shown = text.replace(PAGE_MARK, "\n\n*Page $1*\n\n");

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { isAbort } from "../api/client";
 import { toProblem, type Problem } from "../api/problem";
 
-/** Data that a page reads from the API. While it is read again, `data` stays the earlier one. */
+/** Data that a page reads from the API. While the same data is read again, `data` stays the earlier one. */
 export interface Resource<Data> {
   data: Data | undefined;
   problem: Problem | undefined;
@@ -15,11 +15,7 @@ export function useResource<Data>(
   read: (signal: AbortSignal) => Promise<Data>,
   keys: readonly unknown[],
 ): Resource<Data> {
-  const [state, setState] = useState<Omit<Resource<Data>, "reload">>({
-    data: undefined,
-    problem: undefined,
-    isLoading: true,
-  });
+  const [state, setState] = useState<State<Data>>({ keys, data: undefined, problem: undefined, isLoading: true });
   const [round, setRound] = useState(0);
   const latest = useRef(read);
   latest.current = read;
@@ -28,16 +24,40 @@ export function useResource<Data>(
     setState((before) => ({ ...before, isLoading: true }));
     latest
       .current(abort.signal)
-      .then((data) => !abort.signal.aborted && setState({ data, problem: undefined, isLoading: false }))
+      .then((data) => !abort.signal.aborted && setState({ keys, data, problem: undefined, isLoading: false }))
       .catch((error: unknown) => {
         if (abort.signal.aborted || isAbort(error)) return;
-        setState((before) => ({ data: before.data, problem: toProblem(error), isLoading: false }));
+        const problem = toProblem(error);
+        setState((before) => ({ keys, data: dataOf(before, keys), problem, isLoading: false }));
       });
     return () => abort.abort();
     // eslint-disable-next-line react-hooks/exhaustive-deps -- the caller says what the data depends on
   }, [...keys, round]);
   const reload = useCallback(() => setRound((value) => value + 1), []);
-  return { ...state, reload };
+  const isCurrent = areSame(state.keys, keys);
+  return {
+    data: dataOf(state, keys),
+    problem: isCurrent ? state.problem : undefined,
+    isLoading: state.isLoading || !isCurrent,
+    reload,
+  };
+}
+
+interface State<Data> {
+  /** What the data was read for. */
+  keys: readonly unknown[];
+  data: Data | undefined;
+  problem: Problem | undefined;
+  isLoading: boolean;
+}
+
+/** Data that was read for other keys is not shown under the present ones. */
+function dataOf<Data>(state: State<Data>, keys: readonly unknown[]): Data | undefined {
+  return areSame(state.keys, keys) ? state.data : undefined;
+}
+
+function areSame(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.every((key, place) => Object.is(key, others[place]));
 }
 
 interface Page<Item> {

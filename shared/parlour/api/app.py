@@ -36,9 +36,8 @@ def create_app(services: ApiDependencies) -> FastAPI:
     """Return every endpoint over `services`, and the console's files."""
     app = create_routes()
     app.state.services = services
-    origins = dict.fromkeys(
-        (services.upload_bucket.origin, services.media_bucket.origin, *(one.origin for one in services.sign_ins))
-    )
+    sign_in_origins = [origin for sign_in in services.sign_ins for origin in sign_in.origins]
+    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin, *sign_in_origins))
     app.add_middleware(SecurityMiddleware, origins=" ".join(origins))
     app.mount("/console", console.console_files())
     return app

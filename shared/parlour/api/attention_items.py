@@ -15,9 +15,10 @@ from parlour.api.attention_schemas import (
     TurnReasonView,
     UnknownDeliveryView,
     UnknownToolCallView,
+    WaitingReplyView,
 )
 from parlour.channels import delivery_problem
-from parlour.channels.outbox import StuckReply
+from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.rows import FailedTurn
 from parlour.models.spend import SpendToday
@@ -30,6 +31,21 @@ _FULL_PERCENT = 100
 _TURN_REASONS: Mapping[TurnProblemCode, str] = {
     "unexpected_error": "An unexpected error occurred in each of {} attempts. The log has its details.",
     "too_many_attempts": "The worker stopped in each of {} attempts before it could answer.",
+}
+
+#: Why a reply waits and what to do, by code. A code that is missing here has a message that says why.
+_WAITING_TEXTS: Mapping[str, tuple[str, str]] = {
+    "missing_secret": ("Waiting for the secret {name}.", "Store it: `parlour secrets set {name}`."),
+    "key_refused": (
+        "The provider refuses the key in the secret {name}. {provider_message}",
+        "Store the right key: `parlour secrets set {name}`.",
+    ),
+    "provider_unavailable": (
+        "Waiting for the provider. {provider_message}",
+        "If it lasts, check the provider's status page.",
+    ),
+    "secret_unavailable": ("Waiting: the secret store does not answer.", "If it lasts, run `parlour doctor`."),
+    "delayed": ("No attempt to send it has ended yet.", "If it lasts, run `parlour doctor`."),
 }
 
 
@@ -70,6 +86,23 @@ def stuck_reply_item(reply: StuckReply) -> UnknownDeliveryView | HeldReplyView:
         what_to_do="Check the phone or the provider's console. Mark it as arrived, send it again, or dismiss it.",
         resolutions=["arrived", "send_again", "dismiss"],
         **_reply_fields(reply),
+    )
+
+
+def waiting_reply_item(reply: WaitingReply) -> WaitingReplyView:
+    """Return a reply that waits for another attempt."""
+    fields = _reply_fields(reply)
+    reason: DeliveryReasonView = fields.pop("reason")
+    message, next_step = _WAITING_TEXTS.get(reason.code, (reason.message, "Fix the binding and apply the pack."))
+    name = reply.secret_name or "that the binding has to name"
+    return WaitingReplyView(
+        kind="waiting_reply",
+        what_happened="The reply is not sent yet.",
+        reason=DeliveryReasonView(code=reason.code, message=message.format(name=name, provider_message=reason.message)),
+        what_to_do=f"{next_step.format(name=name)} The reply is then sent by itself.",
+        attempts=reply.attempts,
+        next_attempt_by=reply.next_attempt_by,
+        **fields,
     )
 
 

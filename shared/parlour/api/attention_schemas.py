@@ -90,6 +90,18 @@ class HeldReplyView(_StuckReplyView):
     resolutions: list[Literal["send_again", "dismiss"]]
 
 
+class WaitingReplyView(_StuckReplyView):
+    """A reply that is not sent yet. It is retried by itself and leaves the list once it is sent.
+
+    attempts         how often it was tried; an attempt with a missing or refused key does not count.
+    next_attempt_by  the latest time of the next attempt.
+    """
+
+    kind: Literal["waiting_reply"]
+    attempts: int
+    next_attempt_by: datetime
+
+
 class FailedReplyView(_StuckReplyView):
     """A reply that was not delivered, and may be redriven."""
 
@@ -120,7 +132,7 @@ class NoModelCallsView(_ExplainedView):
 
 
 AttentionItem = Annotated[
-    UnknownToolCallView | UnknownDeliveryView | HeldReplyView | FailedTurnView | NoModelCallsView,
+    UnknownToolCallView | UnknownDeliveryView | HeldReplyView | WaitingReplyView | FailedTurnView | NoModelCallsView,
     Field(discriminator="kind"),
 ]
 
@@ -136,10 +148,11 @@ class SpendTodayView(ResponseModel):
 
 
 class AttentionCountsView(ResponseModel):
-    """How many items are listed."""
+    """How many items are listed. `waiting` replies are retried by themselves; `replies` wait for a decision."""
 
     tool_calls: int
     replies: int
+    waiting: int
     turns: int
     spend: int
     total: int

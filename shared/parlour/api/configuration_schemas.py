@@ -1,17 +1,46 @@
 """The tenant, its pack and its agents as they go in and out as JSON, and what the console has to know to begin."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, JsonValue, StringConstraints
 
 from parlour.api.schemas import PackPath, PackText, RequestModel, ResponseModel
 
 
+class PackDecision(RequestModel):
+    """What wins in one item: `keep` what people changed, or `take` what the pack says.
+
+    item   its handle, such as `risk/R-03`, `document/rules.md` or `agent/helper`.
+    field  one of its fields, such as `properties.state`; without it all fields.
+    """
+
+    item: Annotated[str, StringConstraints(min_length=1, max_length=700)]
+    field: Annotated[str, StringConstraints(min_length=1, max_length=300)] | None = None
+    choice: Literal["keep", "take"]
+
+
 class PackFiles(RequestModel):
-    """A pack: the text of each file by its path inside the folder, with `/` between folders."""
+    """A pack: the text of each file by its path inside the folder, with `/` between folders.
+
+    dry_run    say what would change, and write nothing.
+    conflicts  what wins where the pack and people changed the same field.
+    decisions  the same for single items and fields; `take` also replaces what only people changed.
+    prune      delete what an earlier pack brought and this one does not have.
+    """
 
     files: Annotated[dict[PackPath, PackText], Field(min_length=1, max_length=2_000)]
+    dry_run: bool = False
+    conflicts: Literal["keep", "take"] = "keep"
+    decisions: Annotated[list[PackDecision], Field(max_length=10_000)] = Field(default_factory=list)
+    prune: bool = False
+
+
+class PackUndo(RequestModel):
+    """dry_run: say what would be restored, and write nothing."""
+
+    dry_run: bool = False
 
 
 class StatusChange(RequestModel):
@@ -52,6 +81,7 @@ class ApplyCountsView(ResponseModel):
 
     kept     in no pack, left as it is.
     retired  agents that the pack does not name, switched off.
+    deleted  no longer in the pack, pruned.
     """
 
     created: int
@@ -59,20 +89,72 @@ class ApplyCountsView(ResponseModel):
     unchanged: int
     kept: int
     retired: int
+    deleted: int
+
+
+class PackChangeView(ResponseModel):
+    """What happens to one item; `fields` are those that change."""
+
+    item: str
+    action: Literal["created", "changed", "deleted", "switched_off"]
+    fields: list[str]
+
+
+class PackDifferenceView(ResponseModel):
+    """A value that people changed: theirs and the pack's.
+
+    field     None: the whole item, which people deleted.
+    withheld  the current value is above the caller's clearance.
+    taken     the pack's value is taken.
+    """
+
+    item: str
+    field: str | None
+    pack_value: JsonValue
+    current_value: JsonValue
+    withheld: bool
+    taken: bool
+
+
+class PackReasonView(ResponseModel):
+    """An item, or one of its fields, that stays as it is, and why."""
+
+    item: str
+    field: str | None = None
+    reason: str
 
 
 class PackAppliedView(ResponseModel):
-    """What applying a pack did.
+    """What applying a pack did or, in a dry run, would do. Lists have their first 1,000 entries.
 
-    changed      whether anything was written.
+    changed      whether anything was written; in a dry run, whether anything would be.
     counts       by kind: tenant, tiers, tools, types, records, links and documents.
-    not_in_pack  handles of records and documents that an earlier pack brought: the first 100.
+    changes      each item that changes.
+    edits        values that only people changed: they stay.
+    conflicts    values that the pack and people changed.
+    not_in_pack  handles of what an earlier pack brought and this one does not have: it stays.
+    not_deleted  those that a prune refuses to delete.
     """
 
     tenant: str
+    dry_run: bool
     changed: bool
     counts: dict[str, ApplyCountsView]
+    changes: list[PackChangeView]
+    edits: list[PackDifferenceView]
+    conflicts: list[PackDifferenceView]
     not_in_pack: list[str]
+    not_deleted: list[PackReasonView]
+
+
+class PackUndoneView(ResponseModel):
+    """The apply that was undone, or in a dry run would be, and what stays because it was changed since."""
+
+    dry_run: bool
+    applied_at: datetime
+    applied_by: str
+    restored: list[PackChangeView]
+    not_restored: list[PackReasonView]
 
 
 class BindingListView(ResponseModel):
@@ -147,3 +229,24 @@ class HealthView(ResponseModel):
     """That the API answers."""
 
     status: Literal["ok"] = "ok"
+
+
+class SecretView(ResponseModel):
+    """A secret that the tenant's pack names; its value is never shown.
+
+    reference  its name in the secret store.
+    used_by    bindings and tools that need it, as `binding site-desk` and `tool raise_rfi`.
+    status     unreadable: it has no current value, it is being deleted, or access to it is refused; unknown: the secret
+               store does not answer.
+    """
+
+    name: str
+    reference: str
+    used_by: list[str]
+    status: Literal["stored", "missing", "unreadable", "unknown"]
+
+
+class SecretListView(ResponseModel):
+    """The secrets of the tenant, by name."""
+
+    secrets: list[SecretView]

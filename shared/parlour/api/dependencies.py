@@ -9,6 +9,7 @@ from typing import Literal
 from parlour.api.database_pool import DatabasePool
 from parlour.infra.objects import ObjectStore, UploadStore
 from parlour.infra.queues import DelayedQueue, FifoQueue
+from parlour.infra.secrets import SecretStatus
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.search.index.embedding_spaces import EmbeddingSpaces
 from parlour.tenancy.authentication import Authenticator
@@ -33,6 +34,8 @@ class ApiDependencies:
     default_daily_cap      US dollars that models may cost a tenant in a day, when it has no cap of its own.
     default_pulse_cap      how much of that Pulses may cost, when the tenant has no such cap of its own.
     embedding_spaces       the models that text is embedded with, by space.
+    find_secret_status     secret reference -> whether the secret has a value; raises SecretUnavailable.
+    providers              by channel provider, what raises ProviderUnavailable when the provider does not answer.
     count_tokens           text -> tokens, to refuse a pack whose persona exceeds its budget; None does not check.
     check_challenge        (answer, network address) -> whether a new visitor has solved the page's challenge; None
                            where there is no challenge.
@@ -62,6 +65,8 @@ class ApiDependencies:
     default_pulse_cap: Decimal
     embedding_spaces: EmbeddingSpaces
     clock: Callable[[], datetime]
+    find_secret_status: Callable[[str], SecretStatus]
+    providers: Mapping[str, Callable[[], None]]
     count_tokens: Callable[[str], int] | None = None
     check_challenge: Callable[[str, str], bool] | None = None
     environment: str = ""

@@ -54,7 +54,7 @@ class DocumentView(ResponseModel):
     length        characters of its text.
     project       the project whose tree it is in; `about`: the record that a pack's document is about.
     origin        pack: it came with the tenant's pack; people: people or agents wrote it here.
-    left_pack_at  since when the applied pack has it no more; such a document can be deleted.
+    left_pack_at  since when the applied pack has it no more.
     """
 
     handle: str

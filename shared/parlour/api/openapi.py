@@ -81,6 +81,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "complete_upload": (409,),
     "delete_file": (409,),
     "apply_pack": (409,),
+    "undo_pack": (404, 409),
     "add_member": (409,),
     "set_shared_fact": (409,),
     "update_fact": (409,),
@@ -180,8 +181,9 @@ def _complete(description: dict[str, Any], contexts: Collection[RouteContext]) -
 def operations(description: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield each operation of a description with its path and method."""
     for path, item in description["paths"].items():
-        for method in _METHODS & set(item):
-            yield path, method, item[method]
+        for method, operation in item.items():
+            if method in _METHODS:
+                yield path, method, operation
 
 
 def _read_access(dependant: Dependant) -> _Access:

@@ -41,7 +41,8 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "refresh_pulse_by_id": {"question": "What threatens the pour?"},
     "set_pulse_cap": {"pulse_daily_cap_usd": "1.50"},
     "set_daily_cap": {"daily_cap_usd": "12.50"},
-    "apply_pack": {"files": {"tenant.yaml": "slug: northbank\ndisplay_name: Northbank\n"}},
+    "apply_pack": {"files": {"tenant.yaml": "slug: northbank\ndisplay_name: Northbank\n"}, "dry_run": True},
+    "undo_pack": {"dry_run": True},
     "set_tenant_status": {"status": "active"},
     "create_key": {"name": "Nightly export", "roles": ["viewer"], "clearance": 1, "scopes": ["turns", "costs"]},
     "add_member": {

@@ -35,6 +35,27 @@ class RedriveView(ResponseModel):
     remaining: int
 
 
+class HealthCheckView(ResponseModel):
+    """One check of the deployment.
+
+    status      ok; warning: it works, and somebody should look; failed: something does not work.
+    found       what was found.
+    what_to_do  empty when the check is ok.
+    """
+
+    name: str
+    status: Literal["ok", "warning", "failed"]
+    found: str
+    what_to_do: str
+
+
+class DeploymentHealthView(ResponseModel):
+    """What the deployment finds out about itself."""
+
+    environment: str
+    checks: list[HealthCheckView]
+
+
 class ReembeddingView(ResponseModel):
     """A move to another embedding model.
 

@@ -147,16 +147,18 @@ class RateLimitPageView(ResponseModel):
 class AuditEntryView(ResponseModel):
     """An administrative act.
 
-    actor    who did it, as `kind:id`.
+    actor    who did it, as `kind:id`; actor_name: what people call them, "" when unknown.
     action   what was done, such as `key.revoked`.
-    target   to what, as `kind:id`.
+    target   to what, as `kind:id`; target_name: its name, "" when unknown or above the reader's clearance.
     details  ids, numbers, roles and states.
     """
 
     id: UUID
     actor: str
+    actor_name: str
     action: str
     target: str
+    target_name: str
     details: dict[str, JsonValue]
     at: datetime
 

@@ -74,7 +74,9 @@ class ChangeView(ResponseModel):
 
     turn_id     the turn that made it, which POST /v1/turns/{turn_id}/undo undoes; null for a person's.
     session_id  the conversation of the turn; null for a person's, or when the turn was deleted.
-    by          the principal, as `kind:id`; `by_name`: the name of the user who talked to the agent, "" when unknown.
+    by          the principal, as `kind:id`; `by_name`: the name of the user who talked to the agent, or of the member
+                or key; "" when unknown.
+    agent_name  the agent that made it; "" for a person's.
     can_undo    whether undoing the turn restores this: it stands, and the record was not changed since.
     """
 
@@ -87,6 +89,7 @@ class ChangeView(ResponseModel):
     properties: list[PropertyChangeView]
     by: str
     by_name: str
+    agent_name: str
     turn_id: UUID | None
     session_id: UUID | None
     at: datetime

@@ -13,6 +13,7 @@ from parlour.bootstrap import clients
 from parlour.bootstrap.challenge import make_challenge_check
 from parlour.bootstrap.database import make_database
 from parlour.bootstrap.embedding_models import make_embedding_spaces
+from parlour.channels import provider_http
 from parlour.infra.settings import HttpApiSettings, load_settings
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.tenancy import oidc
@@ -35,7 +36,9 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
     settings = load_settings(HttpApiSettings)
     secrets = clients.make_secret_store()
     trusted = oidc.parse_issuers(settings.oidc_issuers)
-    issuers = TrustedIssuers(trusted, settings.oidc_audience, JsonFetcher())
+    client = provider_http.new_client()
+    sign_ins = oidc.parse_sign_ins(trusted, settings.oidc_client_id, settings.oidc_token_origins)
+    issuers = TrustedIssuers(trusted, settings.oidc_audience, JsonFetcher(), sign_ins)
     services = ApiDependencies(
         databases=DatabasePool(
             lambda: make_database(settings, secrets), max_idle=0 if settings.database_idle else _IDLE_CONNECTIONS
@@ -62,6 +65,11 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         default_pulse_cap=settings.pulse_daily_cap_usd,
         embedding_spaces=make_embedding_spaces(settings, secrets),
         clock=lambda: datetime.now(UTC),
+        find_secret_status=secrets.find_status,
+        providers={
+            name: functools.partial(provider_http.require_reachable, client, url)
+            for name, url in (("gupshup", settings.gupshup_base_url), ("whatsapp_cloud", settings.whatsapp_base_url))
+        },
         count_tokens=token_counter.count_tokens,
         check_challenge=make_challenge_check(
             settings.challenge_verify_url, lambda: secrets.get(settings.challenge_secret)
@@ -70,7 +78,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         is_local=local,
         laptop_model=settings.laptop_model,
         showcase_tenants=showcase,
-        sign_ins=oidc.parse_sign_ins(trusted, settings.oidc_client_id),
+        sign_ins=sign_ins,
     )
     return create_app(services)
 

@@ -5,12 +5,23 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 type DeliveryProblemCode = Literal[
-    "delivery_unknown", "window_closed", "provider_unavailable", "provider_rejected", "misconfigured", "not_delivered"
+    "delivery_unknown",
+    "window_closed",
+    "provider_unavailable",
+    "provider_rejected",
+    "misconfigured",
+    "missing_secret",
+    "key_refused",
+    "secret_unavailable",
+    "delayed",
+    "not_delivered",
 ]
-type StuckState = Literal["unknown", "held", "failed"]
+type StuckState = Literal["pending", "sending", "unknown", "held", "failed"]
 
 _CODES: Mapping[str, DeliveryProblemCode] = {code: code for code in get_args(DeliveryProblemCode.__value__)}
 _CODE_OF_STATE: Mapping[StuckState, DeliveryProblemCode] = {
+    "pending": "delayed",
+    "sending": "delayed",
     "unknown": "delivery_unknown",
     "held": "window_closed",
     "failed": "not_delivered",

@@ -4,7 +4,7 @@ import httpx2
 
 from parlour.channels.outgoing_message import OutgoingMessage
 from parlour.channels.provider_http import INVALID_REQUEST_ERRORS, NOT_SENT_ERRORS, response_json, retry_after_seconds
-from parlour.infra.errors import DeliveryUnknown, Misconfigured, ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import DeliveryUnknown, KeyRefused, Misconfigured, ProviderRejected, ProviderUnavailable
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.secrets import SecretStore
 
@@ -54,7 +54,7 @@ class GupshupProvider:
             raise DeliveryUnknown(f"Gupshup's gateway answered {status}")
         answer = response_json(response)
         if status == 401:
-            raise Misconfigured(f"Gupshup does not know the key: {_error_text(answer)}")
+            raise KeyRefused(f"Gupshup does not know the key: {_error_text(answer)}")
         if not response.is_success or answer.get("status") == "error":
             raise ProviderRejected(f"Gupshup answered {status}: {_error_text(answer)}")
         message_id = answer.get("messageId")

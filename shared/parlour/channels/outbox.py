@@ -16,7 +16,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import NewDelivery, PendingReply, ReplyState, StuckReply
+from parlour.channels.store import NewDelivery, PendingReply, ReplyState, StuckReply, WaitingReply
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
@@ -32,11 +32,13 @@ __all__ = [
     "PendingReply",
     "Resolution",
     "StuckReply",
+    "WaitingReply",
     "enqueue",
     "finder",
     "list_failed",
     "list_needing_decision",
     "list_pending",
+    "list_waiting",
     "parse_wakeup",
     "redrive_reply",
     "resolve_reply",
@@ -46,6 +48,9 @@ __all__ = [
 
 _FAILED_LISTED_FOR = timedelta(days=7)
 """Older ones are no news to whoever they were for."""
+
+_DELAYED_AFTER = timedelta(minutes=1)
+"""How long a reply may take before people are told that it waits."""
 
 type Resolution = Literal["arrived", "send_again", "dismiss"]
 
@@ -108,6 +113,15 @@ def list_needing_decision(principal: Principal, tx: Transaction, limit: int) -> 
     """Return the replies that are unknown or held, oldest first, as far as the viewer's clearance goes."""
     _require_role(principal, "viewer")
     return store.list_stuck(tx, principal.clearance, limit)
+
+
+def list_waiting(principal: Principal, tx: Transaction, now: datetime, limit: int) -> list[WaitingReply]:
+    """Return the replies that wait for another attempt, oldest first, as far as the viewer's clearance goes.
+
+    A reply waits when an attempt failed, or when it is not sent after a minute. It is gone once it is sent.
+    """
+    _require_role(principal, "viewer")
+    return store.list_waiting(tx, principal.clearance, now - _DELAYED_AFTER, limit)
 
 
 def resolve_reply(

@@ -2,6 +2,7 @@
 
 import httpx2
 
+from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.json_values import Json, JsonObject
 
 _TIMEOUT = httpx2.Timeout(connect=3, write=5, read=10, pool=1)
@@ -13,6 +14,9 @@ NOT_SENT_ERRORS = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeou
 INVALID_REQUEST_ERRORS = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeEncodeError)
 """The request cannot be written down: a setting is wrong."""
 
+_REACH_SECONDS = 3
+"""For one look whether a provider answers at all."""
+
 _MAX_RETRY_AFTER_SECONDS = 900
 
 
@@ -22,6 +26,14 @@ def new_client() -> httpx2.Client:
     A connection kept alive may be dead after the sandbox was frozen, which looks just like a lost answer.
     """
     return httpx2.Client(timeout=_TIMEOUT, limits=httpx2.Limits(max_keepalive_connections=0))
+
+
+def require_reachable(client: httpx2.Client, url: str) -> None:
+    """Raise ProviderUnavailable unless a provider answers at `url`, with any status. Nothing is sent."""
+    try:
+        client.get(url, timeout=_REACH_SECONDS)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ProviderUnavailable(f"{url} does not answer ({type(error).__name__})") from error
 
 
 def response_json(response: httpx2.Response) -> JsonObject:

@@ -180,6 +180,24 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 
+-- name: list_waiting
+-- The replies that are not sent yet: an attempt failed and another one follows, or none has ended since the given time.
+-- Oldest first, and with the rules of list_stuck. Every such reply has a row in work_due.
+SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
+       CASE WHEN m.kind = 'code' THEN '' ELSE m.body END AS text, o.problem, o.created_at,
+       b.channels -> o.channel ->> 'api_key' AS secret_name, o.attempts, w.due_at AS next_attempt_by
+  FROM work_due w
+  JOIN outbox o ON o.tenant_id = w.tenant_id AND o.id = w.id
+  JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
+  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
+  JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+ WHERE w.kind = 'outbox' AND o.state IN ('pending', 'sending')
+   AND (o.problem IS NOT NULL OR COALESCE(o.resolved_at, o.created_at) <= %(since)s)
+   AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ ORDER BY o.created_at, o.id
+ LIMIT %(most)s;
+
 -- name: get_state
 -- Where a row is, how often it was tried, and the clearance of its binding, or of whom it is for if that is more.
 SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, u.clearance) AS clearance

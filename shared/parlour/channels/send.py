@@ -134,6 +134,7 @@ class _AttemptRecorder:
         ids: dict[str, log.Loggable] = {"outbox_id": reply.id, "attempts": reply.attempts + 1}
         if state == "pending":
             log.warning("delivery_retry_scheduled", code=problem.code, **ids)
+            log.count("WaitingReply")
         else:
             log.error("delivery_failed", problem, state=state if ended else "taken_over", **ids)
         return ended
@@ -145,6 +146,7 @@ class _AttemptRecorder:
         is_ours = self.database.run(
             self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at)
         )
+        log.count("WaitingReply")
         log.error(
             "delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat()
         )
@@ -163,9 +165,8 @@ def send_reply(
 ) -> SendResult:
     """Send what is left of one outbox row, or settle what became of it. `sender` is a fresh id.
 
-    Raises a RetryError when the queue should deliver again (the row is pending then) and Misconfigured when the
-    binding has to be mended first (likewise). Everything else ends in a state and returns it: also a key that the
-    provider refuses, with which the row is put off for a day at most.
+    Raises a RetryError when the queue should deliver again; the row is pending then. Everything else ends in a state
+    and returns it. A reply whose key is missing or refused, or whose binding cannot send, waits for a day at most.
     """
     begun = database.run(principal, partial(_begin_attempt, providers, outbox_id, attempt_id, now))
     if isinstance(begun, SendResult):
@@ -198,9 +199,10 @@ def _begin_attempt(
     is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
     if not is_ours and (settled := _result_if_ended(tx, reply, now)):
         return settled
-    account = outgoing_message.parse_account(reply.channel, reply.channel_settings, reply.secret_reference)
-    if account.provider not in providers:
-        raise Misconfigured(f"channels.{reply.channel}.provider {account.provider} is not available here")
+    try:
+        account = _parse_account(reply, providers)
+    except Misconfigured as problem:
+        return _reschedule_misconfigured(tx, reply, problem, now)
     texts = format_whatsapp(reply.text, [_to_footnote(citation) for citation in reply.citations])
     template = None
     if not outgoing_message.is_window_open(reply.last_inbound_at, now):
@@ -220,6 +222,34 @@ def _begin_attempt(
     else:
         reply = replace(reply, attempts=reply.attempts - 1)  # this try is counted in it already
     return _SendAttempt(reply, account, texts, template, attempt_id)
+
+
+def _parse_account(reply: OutboxReply, providers: Providers) -> ChannelAccount:
+    account = outgoing_message.parse_account(reply.channel, reply.channel_settings, reply.secret_reference)
+    if account.provider not in providers:
+        raise Misconfigured(f"channels.{reply.channel}.provider {account.provider} is not available here")
+    return account
+
+
+def _reschedule_misconfigured(tx: Transaction, reply: OutboxReply, problem: Misconfigured, now: datetime) -> SendResult:
+    """Reschedule a reply whose binding cannot send, as one whose key is refused: for a day at most."""
+    log.count("RefusedAccess")
+    log.error("delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id)
+    why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
+    retry_at = _next_blocked_attempt(reply, now)
+    if retry_at is None:
+        store.end_attempt(tx, reply, "failed", why, reply.attempt_id, reply.parts_sent, now)
+        log.count("FailedSend")
+        return SendResult("failed", reply.parts_sent)
+    store.reschedule_blocked(tx, reply, why, reply.attempt_id, now, retry_at)
+    log.count("WaitingReply")
+    return SendResult("pending", reply.parts_sent, retry_at)
+
+
+def _next_blocked_attempt(reply: OutboxReply, now: datetime) -> datetime | None:
+    """Return when a blocked reply is tried again: later each time; None after a day."""
+    waited = now - reply.waiting_since
+    return None if waited >= MAX_BLOCKED_TIME else now + min(max(waited, SWEEP_DELAY), _MAX_RETRY_PAUSE)
 
 
 def _result_if_ended(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult | None:
@@ -275,13 +305,12 @@ def _record_error(recorder: _AttemptRecorder, problem: ParlourError, parts_sent:
 def _reschedule_blocked(recorder: _AttemptRecorder, problem: Misconfigured, parts_sent: int) -> SendResult:
     """Nothing is wrong with the reply: it waits for its key, longer each time, and not for ever."""
     log.count("RefusedAccess")
-    now, waited = recorder.now, recorder.now - recorder.attempt.reply.waiting_since
-    if waited >= MAX_BLOCKED_TIME:
+    again = _next_blocked_attempt(recorder.attempt.reply, recorder.now)
+    if again is None:
         if not recorder.end_attempt("failed", problem, parts_sent):
             return SendResult("taken_over", parts_sent)
         log.count("FailedSend")
         return SendResult("failed", parts_sent)
-    again = now + min(max(waited, SWEEP_DELAY), _MAX_RETRY_PAUSE)
     return (
         SendResult("pending", parts_sent, again)
         if recorder.reschedule_blocked(problem, again)

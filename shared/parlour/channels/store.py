@@ -87,6 +87,20 @@ class StuckReply:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingReply(StuckReply):
+    """A reply that is not sent yet, and is retried by itself.
+
+    secret_name      what the binding calls the secret of its provider; None: it names none
+    attempts         how often it was tried; an attempt with a missing or refused key does not count
+    next_attempt_by  the latest time of the next attempt
+    """
+
+    secret_name: str | None
+    attempts: int
+    next_attempt_by: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyState:
     """Where a row is, how often it was tried, and the clearance that seeing it needs."""
 
@@ -174,7 +188,7 @@ def end_attempt(
 
 
 def reschedule_blocked(
-    tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID, now: datetime, due_at: datetime
+    tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID | None, now: datetime, due_at: datetime
 ) -> bool:
     """Whether the row was still this sender's; `reply.attempts` is how often it was tried before this."""
     values = {"outbox_id": reply.id, "attempts": reply.attempts, "problem": problem, "sender": attempt_id, "now": now}
@@ -199,6 +213,10 @@ def pop_pending_updates(tx: Transaction, provider_message_id: str) -> list[Deliv
 
 def list_stuck(tx: Transaction, clearance: int, limit: int) -> list[StuckReply]:
     return tx.all(SQL["list_stuck"], StuckReply, clearance=clearance, most=limit)
+
+
+def list_waiting(tx: Transaction, clearance: int, since: datetime, limit: int) -> list[WaitingReply]:
+    return tx.all(SQL["list_waiting"], WaitingReply, clearance=clearance, since=since, most=limit)
 
 
 def get_state(tx: Transaction, outbox_id: UUID) -> ReplyState | None:

@@ -10,6 +10,7 @@ from parlour.channels.outgoing_message import OutgoingMessage
 from parlour.channels.provider_http import INVALID_REQUEST_ERRORS, NOT_SENT_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import (
     DeliveryUnknown,
+    KeyRefused,
     Misconfigured,
     ProviderRejected,
     ProviderUnavailable,
@@ -116,7 +117,7 @@ def _to_error(status: int, error: JsonObject, after: int | None) -> Exception:
     if code == _WINDOW_CLOSED_CODE:
         return WindowClosed(words)
     if code in _ACCESS_CODES:
-        return Misconfigured(words)
+        return KeyRefused(words)
     if code in _TRANSIENT_CODES or status in {429, 503}:
         return ProviderUnavailable(words, retry_after=after)
     return DeliveryUnknown(words) if status >= 500 else ProviderRejected(words)

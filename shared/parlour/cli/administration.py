@@ -2,12 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
-from parlour.cli import rendering, terminal
-from parlour.cli.api_client import get_api_client
+from parlour.cli import id_lookup, rendering, terminal
+from parlour.cli.api_client import JsonOption, get_api_client
+from parlour.cli.id_lookup import ID_HELP
+
+User = Annotated[str, typer.Argument(help=f"The user's id, from `parlour users list`; {ID_HELP}.")]
 
 keys = typer.Typer(help="API keys of the tenant.")
 users = typer.Typer(help="Users of the tenant's agents.")
@@ -39,9 +41,12 @@ def create_key(
 
 
 @keys.command("list")
-def list_keys(context: typer.Context) -> None:
+def list_keys(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the keys, newest first, including revoked ones."""
     found = get_api_client(context).request("GET", "v1/keys")["keys"]
+    if as_json:
+        terminal.print_json(found)
+        return
     headings = ("name", "roles", "clearance", "created", "last used", "expires", "revoked", "key")
     terminal.print_renderable(
         rendering.make_table(
@@ -65,17 +70,23 @@ def list_keys(context: typer.Context) -> None:
 
 @keys.command("revoke")
 def revoke_key(
-    context: typer.Context, key: Annotated[UUID, typer.Argument(help="The key's id, from `parlour keys list`.")]
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(help=f"The key's id, from `parlour keys list`; {ID_HELP}.")],
 ) -> None:
     """Revoke a key immediately."""
-    ended = get_api_client(context).request("DELETE", f"v1/keys/{key}")
+    target = get_api_client(context)
+    ended = target.request("DELETE", f"v1/keys/{id_lookup.key_id(target, key)}")
     terminal.print_line(f"{ended['name']} was revoked at {rendering.format_time(ended['revoked_at'])}")
 
 
 @tenant.command("show")
-def show_tenant(context: typer.Context) -> None:
+def show_tenant(context: typer.Context, as_json: JsonOption = False) -> None:
     """Show the tenant and its status."""
-    _print_tenant(get_api_client(context).request("GET", "v1/tenant"))
+    found = get_api_client(context).request("GET", "v1/tenant")
+    if as_json:
+        terminal.print_json(found)
+    else:
+        _print_tenant(found)
 
 
 @tenant.command("pause")
@@ -95,42 +106,52 @@ def list_users(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="Part of a name, or the last digits of a number.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number, most recently active first.")] = 30,
+    as_json: JsonOption = False,
 ) -> None:
     """List the users of the tenant's agents."""
     found = get_api_client(context).request("GET", "v1/users", text=text, limit=limit)["users"]
+    if as_json:
+        terminal.print_json(found)
+        return
     rows = ((one["name"] or "-", one["phone_last_digits"] or "-", one["id"]) for one in found)
     terminal.print_renderable(rendering.make_table(("name", "phone ends in", "user"), rows))
 
 
 @users.command("sign-out")
-def sign_user_out(
-    context: typer.Context, user: Annotated[UUID, typer.Argument(help="The user's id, from `parlour users list`.")]
-) -> None:
+def sign_user_out(context: typer.Context, user: User) -> None:
     """Refuse all tokens of a user. The user starts a new session on the web, or links their phone again."""
-    get_api_client(context).request("POST", f"v1/users/{user}/sign-out")
-    terminal.print_line(f"{user} is signed out everywhere.")
+    target = get_api_client(context)
+    user_id = id_lookup.user_id(target, user)
+    target.request("POST", f"v1/users/{user_id}/sign-out")
+    terminal.print_line(f"{user_id} is signed out everywhere.")
 
 
 @users.command("clearance")
 def set_user_clearance(
     context: typer.Context,
-    user: Annotated[UUID, typer.Argument(help="The user's id, from `parlour users list`.")],
+    user: User,
     level: Annotated[
         int | None, typer.Argument(min=0, max=3, help="0 public to 3 restricted; without it, what the binding says.")
     ] = None,
 ) -> None:
     """Set what a user may see, whatever agent they talk to."""
-    get_api_client(context).request("PUT", f"v1/users/{user}/clearance", {"clearance": level})
+    target = get_api_client(context)
+    user_id = id_lookup.user_id(target, user)
+    target.request("PUT", f"v1/users/{user_id}/clearance", {"clearance": level})
     said = "what the binding says" if level is None else str(level)
-    terminal.print_line(f"The clearance of {user} is now: {said}.")
+    terminal.print_line(f"The clearance of {user_id} is now: {said}.")
 
 
 def limits(
     context: typer.Context,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number, those that refused somebody first.")] = 30,
+    as_json: JsonOption = False,
 ) -> None:
     """List the token buckets of visitors, addresses and bindings: what is left, and how many requests were refused."""
     found = get_api_client(context).request("GET", "v1/limits", limit=limit)["limits"]
+    if as_json:
+        terminal.print_json(found)
+        return
     rows = (
         (
             one["scope"],
@@ -147,9 +168,13 @@ def limits(
 def audit(
     context: typer.Context,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number, newest first.")] = 30,
+    as_json: JsonOption = False,
 ) -> None:
     """List administrative actions, newest first: time, actor, action and target."""
     found = get_api_client(context).request("GET", "v1/audit", limit=limit)["entries"]
+    if as_json:
+        terminal.print_json(found)
+        return
     rows = ((rendering.format_time(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
     terminal.print_renderable(rendering.make_table(("at", "actor", "action", "target"), rows))
 

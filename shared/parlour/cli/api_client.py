@@ -17,6 +17,9 @@ from parlour.infra.errors import InvalidPack, Misconfigured, PackProblem, Parlou
 _LOCAL_STACK_FILE = Path(".parlour") / "cli.json"
 """What `make run` writes: {"url", "tenant", "key"} of the local stack."""
 
+_STACK_FILE_NAME = "stack.json"
+"""What `make run` writes beside it: {"endpoint", "api_url", "outputs", "stack_name", "aws"} of the emulated account."""
+
 _NO_DEPLOYMENT = (
     "no deployment given: use --url, --tenant and --key, or PARLOUR_URL, PARLOUR_TENANT and PARLOUR_KEY; or `make run`"
 )
@@ -42,12 +45,16 @@ class CliDependencies:
 
 @dataclass(frozen=True, slots=True)
 class ApiClient:
-    """A deployment and the credentials for it; each is "" until it is known."""
+    """A deployment and the credentials for it; each is "" until it is known.
+
+    stack_file  what `make run` writes of its emulated AWS account; None for any other deployment.
+    """
 
     dependencies: CliDependencies
     url: str = ""
     tenant: str = ""
     key: str = ""
+    stack_file: Path | None = None
 
     def with_local_defaults(self) -> "ApiClient":
         """With what was not given taken from the local stack's file.
@@ -57,11 +64,12 @@ class ApiClient:
         """
         if self.url:
             return self
-        kept = _find_local_stack(self.dependencies.folder)
-        if not kept.get("url"):
+        file = _find_local_stack(self.dependencies.folder)
+        if file is None:
             raise Misconfigured(_NO_DEPLOYMENT)
-        tenant, key = self.tenant or kept.get("tenant", ""), self.key or kept.get("key", "")
-        return replace(self, url=kept["url"], tenant=tenant, key=key)
+        kept = _read_stack_file(file)
+        tenant, key = self.tenant or kept["tenant"], self.key or kept["key"]
+        return replace(self, url=kept["url"], tenant=tenant, key=key, stack_file=file.with_name(_STACK_FILE_NAME))
 
     def request(self, method: str, path: str, body: object = None, **query: object) -> Any:
         """Return the answer's JSON, None for an empty one.
@@ -88,9 +96,14 @@ class ApiClient:
                 answer = client.request(method, path, json=body, headers=headers, params=asked)
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
             raise RetryError(f"{self.url} does not answer ({type(problem).__name__}); is it running?") from problem
-        if answer.is_success:
-            return answer.json() if answer.content else None
-        raise to_error(answer)
+        if not answer.is_success:
+            raise to_error(answer)
+        if not answer.content:
+            return None
+        try:
+            return answer.json()
+        except ValueError:
+            raise ParlourError(f"{self.url} answered without JSON; is it a Parlour deployment?") from None
 
 
 def get_api_client(context: typer.Context) -> ApiClient:
@@ -118,12 +131,9 @@ def to_error(answer: httpx2.Response) -> ParlourError:
 _RETRY_STATUSES = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 
 
-def _find_local_stack(folder: Path) -> dict[str, str]:
-    for parent in [folder, *folder.parents]:
-        file = parent / _LOCAL_STACK_FILE
-        if file.is_file():
-            return _read_stack_file(file)
-    return {}
+def _find_local_stack(folder: Path) -> Path | None:
+    files = (parent / _LOCAL_STACK_FILE for parent in [folder, *folder.parents])
+    return next((file for file in files if file.is_file()), None)
 
 
 def _read_stack_file(file: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The commands. Each is one or two calls of the API and a drawing of the answer."""
 
+import re
 import subprocess
 import sys
 import time
@@ -7,7 +8,6 @@ from collections.abc import Sequence
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Annotated
-from uuid import UUID
 
 import httpx2
 import typer
@@ -19,21 +19,26 @@ from parlour.cli import (
     attention,
     chat_session,
     costs,
+    doctor,
     documents,
     erase,
     files,
+    id_lookup,
+    packs,
     prompts,
     pulse,
     records,
     reembedding,
     rendering,
+    secrets,
     terminal,
 )
 from parlour.cli.api_client import ApiClient, CliDependencies, JsonOption, get_api_client
+from parlour.cli.id_lookup import ID_HELP
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
-from parlour.packs import folder as pack_folder
 
-_EXIT_REFUSED, _EXIT_USAGE = 1, 2
+_EXIT_REFUSED, _EXIT_USAGE, _EXIT_INTERRUPTED = 1, 2, 130
+_NEGATIVE_NUMBER = re.compile(r"No such option: (-[0-9][0-9.]*)")
 _TIMEOUT_SECONDS = 60.0
 """An apply with many documents takes the longest; API Gateway gives up after 29."""
 
@@ -42,8 +47,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     help="Configure a Parlour deployment, talk to its agents, and see what each turn cost.",
-    epilog="Without --url, the command uses the local stack that `make run` started.",
+    epilog="Without --url, the command uses the local stack that `make run` started. Examples: parlour chat site-desk; "
+    "parlour attention; parlour --tenant northbank apply packs/construction",
 )
+
+_TALK, _KNOWLEDGE, _PACKS = "Talk and inspect turns", "Records, documents and files", "Configure"
+_OPERATE, _PEOPLE = "Operate", "People and access"
 
 
 def main() -> None:
@@ -55,18 +64,40 @@ def run(arguments: Sequence[str], dependencies: CliDependencies) -> int:
     """Run one command; returns its exit status: 0 done, 1 refused or failed, 2 not understood."""
     try:
         return app(list(arguments) or ["--help"], prog_name="parlour", obj=dependencies, standalone_mode=False) or 0
-    except TyperException as problem:
-        told = " ".join(rendering.strip_control_codes(problem.format_message()).split())
-        terminal.print_error(f"parlour: {f'{told.removesuffix(".")}; see parlour --help'}")
-        return _EXIT_USAGE
-    except typer.Abort:
-        return _EXIT_REFUSED
-    except InvalidPack as problem:
-        terminal.print_error(f"{problem}\nparlour: nothing was applied: {len(problem.problems)} problems to fix")
-        return _EXIT_REFUSED
-    except ParlourError as problem:
-        terminal.print_error(f"parlour: {rendering.strip_control_codes(str(problem))}")
-        return _EXIT_USAGE if isinstance(problem, InvalidRequest | Misconfigured) else _EXIT_REFUSED
+    except (TyperException, typer.Abort, ParlourError, OSError, KeyboardInterrupt) as problem:
+        text, status = _describe_failure(problem)
+        if text:
+            terminal.print_error(text)
+        return status
+
+
+def _describe_failure(problem: BaseException) -> tuple[str, int]:
+    """Return what to print about a failure, and the exit status."""
+    match problem:
+        case TyperException():
+            return f"parlour: {_usage_message(problem)}", _EXIT_USAGE
+        case InvalidPack():
+            count = len(problem.problems)
+            return f"{problem}\nparlour: nothing was applied: {count} problems to fix", _EXIT_REFUSED
+        case ParlourError():
+            is_usage = isinstance(problem, InvalidRequest | Misconfigured)
+            text = rendering.strip_control_codes(str(problem))
+            return f"parlour: {text}", _EXIT_USAGE if is_usage else _EXIT_REFUSED
+        case OSError():
+            place = f"{problem.filename}: " if problem.filename else ""
+            return rendering.strip_control_codes(f"parlour: {place}{problem.strerror or problem}"), _EXIT_REFUSED
+        case KeyboardInterrupt():
+            return "", _EXIT_INTERRUPTED
+        case _:
+            return "", _EXIT_REFUSED
+
+
+def _usage_message(problem: TyperException) -> str:
+    """Return in one line what was wrong with the arguments, and what to do."""
+    text = " ".join(rendering.strip_control_codes(problem.format_message()).split())
+    if negative := _NEGATIVE_NUMBER.search(text):
+        return f"{negative[1]} is a negative number; give a positive one"
+    return text if text.endswith("?") else f"{text.removesuffix('.')}; see parlour --help"
 
 
 def _print_version(wanted: bool) -> None:
@@ -92,38 +123,10 @@ def configure(
     context.obj = ApiClient(context.obj, url, tenant, key)
 
 
-@app.command()
-def apply(
-    context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that contains tenant.yaml.")]
-) -> None:
-    """Apply a pack. A second time changes nothing. Documents and records that left the pack are kept and listed."""
-    target = get_api_client(context)
-    done = target.request("PUT", "v1/pack", {"files": pack_folder.read_folder(pack)})
-    rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["counts"].items()]
-    terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
-    if done["not_in_pack"]:
-        terminal.print_line(f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}")
-        if any(handle.startswith("document/") for handle in done["not_in_pack"]):
-            terminal.print_line("To delete such a document: parlour documents delete HANDLE")
-    terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
-
-
-_COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired")
-
-
-@app.command()
-def export(
-    context: typer.Context, folder: Annotated[Path, typer.Argument(help="Target folder; created if missing.")]
-) -> None:
-    """Export the tenant's configuration as a pack. Applying it changes nothing."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidRequest(f"{folder} is not empty; choose a new folder")
-    files = get_api_client(context).request("GET", "v1/pack")["files"]
-    pack_folder.write_folder(folder, files)
-    terminal.print_line(f"{len(files)} files in {folder}")
-
-
-@app.command()
+@app.command(
+    rich_help_panel=_TALK,
+    epilog="Examples: parlour chat site-desk; parlour chat site-desk -m 'How wide is the crack at C4?'",
+)
 def chat(
     context: typer.Context,
     binding: Annotated[str, typer.Argument(help="A binding's slug, or the host of its web channel.")],
@@ -142,15 +145,17 @@ def chat(
         conversation.send(text)
 
 
-@app.command()
+@app.command(rich_help_panel=_TALK, epilog="Examples: parlour turns --limit 5; parlour turns --session 5fb1b03a --json")
 def turns(
     context: typer.Context,
-    session: Annotated[UUID | None, typer.Option(help="Only turns of this session.")] = None,
+    session: Annotated[str, typer.Option(metavar="ID", help=f"Only turns of this session; {ID_HELP}.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number, newest first.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest turns: time, duration, tokens and cost."""
-    found = get_api_client(context).request("GET", "v1/turns", session_id=session, limit=limit)["turns"]
+    target = get_api_client(context)
+    session_id = id_lookup.session_id(target, session) if session else None
+    found = target.request("GET", "v1/turns", session_id=session_id, limit=limit)["turns"]
     if as_json:
         terminal.print_json(found)
     else:
@@ -159,32 +164,34 @@ def turns(
         )
 
 
-@app.command()
+@app.command(rich_help_panel=_TALK, epilog="Example: parlour turn 5fb1b03a")
 def turn(
     context: typer.Context,
-    turn_id: Annotated[UUID, typer.Argument(metavar="TURN", help="Turn id, from `parlour turns`.")],
+    turn_id: prompts.Turn,
     as_json: JsonOption = False,
 ) -> None:
     """Show one turn: time by stage, tokens by layer, model calls, cost, reply and sources."""
-    found = get_api_client(context).request("GET", f"v1/turns/{turn_id}")
+    target = get_api_client(context)
+    found = target.request("GET", f"v1/turns/{id_lookup.turn_id(target, turn_id)}")
     if as_json:
         terminal.print_json(found)
     else:
         terminal.print_renderable(rendering.render_turn(found))
 
 
-@app.command()
+@app.command(rich_help_panel=_TALK, epilog="Example: parlour undo 5fb1b03a")
 def undo(
     context: typer.Context,
-    turn_id: Annotated[UUID, typer.Argument(metavar="TURN", help="Turn id, from `parlour turns`.")],
+    turn_id: prompts.Turn,
 ) -> None:
     """Restore the records that a turn's calls changed. What was changed since is left and listed."""
-    found = get_api_client(context).request("POST", f"v1/turns/{turn_id}/undo")["writes"]
+    target = get_api_client(context)
+    found = target.request("POST", f"v1/turns/{id_lookup.turn_id(target, turn_id)}/undo")["writes"]
     rows = ((one["handle"], one["action"], one["outcome"]) for one in found)
     terminal.print_renderable(rendering.make_table(("record", "what the turn did", "outcome"), rows))
 
 
-@app.command()
+@app.command(rich_help_panel=_OPERATE, epilog="Example: parlour invoke inbound inbound_gupshup_text.json")
 def invoke(
     context: typer.Context,
     function: Annotated[str, typer.Argument(help="A folder in functions/, such as receiver.")],
@@ -197,27 +204,39 @@ def invoke(
     raise typer.Exit(target.dependencies.run_program([sys.executable, "-m", "local.invoke", function, event]))
 
 
-app.add_typer(administration.keys, name="keys")
-app.add_typer(administration.tenant, name="tenant")
-app.add_typer(administration.users, name="users")
-app.add_typer(attention.app, name="attention")
-app.add_typer(costs.app, name="cost")
-app.add_typer(documents.app, name="documents")
-app.add_typer(pulse.app, name="pulse")
-app.command()(prompts.explain)
-app.command()(prompts.rebuild)
-app.command()(records.search)
-app.command()(records.records)
-app.command()(records.show)
-app.command()(records.accept)
-app.command()(files.upload)
-app.command()(files.files)
-app.command()(erase.erase)
-app.command()(reembedding.reembed)
-app.command()(attention.redrive)
-app.command()(attention.cancel)
-app.command()(administration.limits)
-app.command()(administration.audit)
+for group, name, panel in (
+    (documents.app, "documents", _KNOWLEDGE),
+    (pulse.app, "pulse", _KNOWLEDGE),
+    (secrets.app, "secrets", _PACKS),
+    (attention.app, "attention", _OPERATE),
+    (costs.app, "cost", _OPERATE),
+    (administration.tenant, "tenant", _OPERATE),
+    (administration.keys, "keys", _PEOPLE),
+    (administration.users, "users", _PEOPLE),
+):
+    app.add_typer(group, name=name, rich_help_panel=panel)
+
+for command, panel, example in (
+    (packs.apply, _PACKS, "Examples: parlour --tenant northbank apply packs/construction; parlour apply --undo"),
+    (packs.diff, _PACKS, "Example: parlour diff packs/construction"),
+    (packs.export, _PACKS, "Example: parlour export my-pack"),
+    (prompts.explain, _TALK, "Examples: parlour explain 5fb1b03a; parlour explain 5fb1b03a --diff 0c44e1d2"),
+    (prompts.rebuild, _TALK, "Example: parlour rebuild 5fb1b03a --out prompt.json"),
+    (records.search, _KNOWLEDGE, "Example: parlour search 'wind speed' --in project/NRS"),
+    (records.records, _KNOWLEDGE, "Examples: parlour records risk; parlour records task --where state=open --json"),
+    (records.show, _KNOWLEDGE, "Example: parlour show risk/R-03"),
+    (records.accept, _KNOWLEDGE, "Example: parlour accept task/T-112"),
+    (files.upload, _KNOWLEDGE, "Example: parlour upload survey.pdf --to project/NRS"),
+    (files.files, _KNOWLEDGE, "Examples: parlour files project/NRS; parlour files --download 5fb1b03a"),
+    (reembedding.reembed, _KNOWLEDGE, "Example: parlour reembed northbank --model all-MiniLM-L6-v2"),
+    (doctor.doctor, _OPERATE, "Examples: parlour doctor; parlour doctor --stack parlour-prod --profile prod"),
+    (attention.redrive, _OPERATE, "Examples: parlour redrive; parlour redrive --turn 5fb1b03a"),
+    (attention.cancel, _OPERATE, "Example: parlour cancel 5fb1b03a"),
+    (administration.limits, _OPERATE, "Example: parlour limits --limit 10"),
+    (administration.audit, _PEOPLE, "Example: parlour audit --limit 10"),
+    (erase.erase, _PEOPLE, "Example: parlour erase user 5fb1b03a --dry-run"),
+):
+    app.command(rich_help_panel=panel, epilog=example)(command)
 
 
 def _read_input(console: Console) -> str:

@@ -7,15 +7,13 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from parlour.cli import rendering, terminal
+from parlour.cli import id_lookup, rendering, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
+from parlour.cli.id_lookup import ID_HELP
+from parlour.cli.suggestions import MIN_ID_CHARS
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, ParlourError
 from parlour.infra.json_values import canonical_json
 
-_MIN_ID_CHARS = 8
-"""Characters of an id that are enough, from its beginning or its end."""
-
-_ID_CHARS = 36
 _MAX_TEXT_CHARS = 120
 """Characters of what somebody wrote, in a list."""
 
@@ -46,6 +44,8 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
             parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(tool_calls))
         if replies := _of_kind(items, _REPLIES):
             parts += _titled("Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(replies))
+        if waiting := _of_kind(items, ("waiting_reply",)):
+            parts += _titled("Replies that wait and are retried by themselves", _waiting_table(waiting))
         if turns := _of_kind(items, _TURNS):
             parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(turns))
         for stop in _of_kind(items, ("no_model_calls",)):
@@ -88,12 +88,12 @@ def dismiss(context: typer.Context, item: ItemId) -> None:
 
 def cancel(
     context: typer.Context,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="Full id of the tool call.")],
+    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help=f"Id of the tool call; {ID_HELP}.")],
 ) -> None:
     """Cancel a long-running tool call and ignore its result."""
-    if len(call) != _ID_CHARS:
-        raise InvalidRequest("give the full id of the tool call; `parlour turn TURN` shows it")
-    terminal.print_line(get_api_client(context).request("POST", f"v1/tool-calls/{call}/cancel")["message"])
+    target = get_api_client(context)
+    call_id = id_lookup.tool_call_id(target, call)
+    terminal.print_line(target.request("POST", f"v1/tool-calls/{call_id}/cancel")["message"])
 
 
 def redrive(
@@ -204,8 +204,8 @@ def _of_kind(items: Iterable[dict[str, Any]], kinds: Sequence[str]) -> list[dict
 def _find_item(items: Iterable[dict[str, Any]], item: str, kinds: Sequence[str]) -> dict[str, Any]:
     """Return the item that an id, its beginning or its end names; NotFound, or InvalidRequest for two."""
     wanted = item.strip().lower()
-    if len(wanted) < _MIN_ID_CHARS:
-        raise InvalidRequest(f"give at least {_MIN_ID_CHARS} characters of the id, from its beginning or its end")
+    if len(wanted) < MIN_ID_CHARS:
+        raise InvalidRequest(f"give at least {MIN_ID_CHARS} characters of the id, from its beginning or its end")
     matches = [one for one in _of_kind(items, kinds) if one["id"].startswith(wanted) or one["id"].endswith(wanted)]
     if not matches:
         raise NotFound("no open item has that id, or this action does not apply to it; see `parlour attention`")
@@ -235,6 +235,21 @@ def _reply_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
         for one in found
     )
     return rendering.make_table(("when", "to", "what", "text", "why", "id"), rows)
+
+
+def _waiting_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
+    rows = (
+        (
+            rendering.format_time(one["at"]),
+            one["recipient"],
+            _shorten(one["text"]),
+            _shorten(one["reason"]["message"]),
+            one["what_to_do"],
+            rendering.format_time(one["next_attempt_by"]),
+        )
+        for one in found
+    )
+    return rendering.make_table(("when", "to", "text", "why", "what to do", "next attempt by"), rows)
 
 
 def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:

@@ -8,9 +8,9 @@ from uuid import uuid4
 from rich.console import Console
 from rich.text import Text
 
-from parlour.cli import rendering
+from parlour.cli import rendering, suggestions
 from parlour.cli.api_client import ApiClient
-from parlour.infra.errors import RetryError
+from parlour.infra.errors import NotFound, ParlourError, RetryError
 
 _POLL_SECONDS = 0.2
 _TIMEOUT_SECONDS = 300.0
@@ -85,4 +85,18 @@ class ChatSession:
 def open_chat(client: ApiClient, console: Console, binding: str) -> ChatSession:
     """Open a session as a visitor: `binding` is a slug of the tenant, or a host (it has a dot)."""
     place = {"host": binding} if "." in binding else {"tenant": client.tenant, "binding": binding}
-    return ChatSession(client, console, client.send_request("POST", "v1/sessions", place))
+    try:
+        session = client.send_request("POST", "v1/sessions", place)
+    except NotFound as problem:
+        raise NotFound(_unknown_agent(client, binding) or str(problem)) from problem
+    return ChatSession(client, console, session)
+
+
+def _unknown_agent(client: ApiClient, binding: str) -> str:
+    """Return which public agents the tenant has; empty when the key may not list them."""
+    try:
+        found = client.request("GET", "v1/bindings")["bindings"]
+    except ParlourError:
+        return ""
+    slugs = [one["slug"] for one in found if one["door"] == "public" and "web" in one["channels"]]
+    return suggestions.unknown_name("agent", binding, slugs)

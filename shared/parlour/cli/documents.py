@@ -38,7 +38,7 @@ def delete(
     context: typer.Context,
     handle: Annotated[str, typer.Argument(metavar="HANDLE", help="Like document/notes/keys.txt.")],
 ) -> None:
-    """Delete a document that people wrote, or that left its pack."""
+    """Delete a document. One of a pack does not come back when the pack is applied again."""
     get_api_client(context).request("DELETE", f"v1/documents/{quote(handle, safe='/')}")
     terminal.print_line(rendering.strip_control_codes(f"Deleted {handle}"))
 

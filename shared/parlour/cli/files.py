@@ -4,14 +4,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated, Any
-from uuid import UUID
 
 import httpx2
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from parlour.cli import rendering, terminal
+from parlour.cli import id_lookup, rendering, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
 from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
 from parlour.infra.errors import InvalidRequest, ParlourError, RetryError
@@ -63,17 +62,15 @@ def files(
     context: typer.Context,
     about: Annotated[str, typer.Argument(metavar="[HANDLE]", help="Only files of this record.")] = "",
     team: Annotated[str, typer.Option(metavar="SLUG", help="Only files of this team.")] = "",
-    download: Annotated[UUID | None, typer.Option(metavar="ID", help="Save this file in the current folder.")] = None,
-    delete: Annotated[
-        UUID | None, typer.Option(metavar="ID", help="Delete this file and everything derived from it.")
-    ] = None,
+    download: Annotated[str, typer.Option(metavar="ID", help="Save this file in the current folder.")] = "",
+    delete: Annotated[str, typer.Option(metavar="ID", help="Delete this file and everything derived from it.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """List files, latest change first."""
     target = get_api_client(context)
     if download:
         # Download a file next to where the command was given; what is there already is not touched.
-        told = target.request("GET", f"v1/files/{download}/content")
+        told = target.request("GET", f"v1/files/{id_lookup.file_id(target, download)}/content")
         path = target.dependencies.folder / PurePath(told["name"]).name
         if path.exists():
             raise InvalidRequest(f"{path} exists already: move it or change to another folder")
@@ -88,8 +85,9 @@ def files(
         terminal.print_line(rendering.strip_control_codes(f"saved as {path}"))
         return
     if delete:
-        target.request("DELETE", f"v1/files/{delete}")
-        terminal.print_line(f"Deleted {delete} and everything derived from it")
+        file_id = id_lookup.file_id(target, delete)
+        target.request("DELETE", f"v1/files/{file_id}")
+        terminal.print_line(f"Deleted {file_id} and everything derived from it")
         return
     found = target.request("GET", "v1/files", about=about or None, team=team or None, limit=200)["files"]
     if as_json:

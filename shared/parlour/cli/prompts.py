@@ -5,15 +5,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from parlour.cli import rendering, terminal
+from parlour.cli import id_lookup, rendering, terminal
 from parlour.cli.api_client import JsonOption, get_api_client
+from parlour.cli.id_lookup import ID_HELP
 from parlour.infra.errors import InvalidRequest
 
 _BAR_CELLS = 40
@@ -36,7 +36,7 @@ _HEADINGS = ("kind", "candidate", "reason", "tokens", "score", "source")
 _EXIT_DIFFERENT = 1
 _RESTARTED = "the turn restarted here with current data"
 
-Turn = Annotated[UUID, typer.Argument(metavar="TURN", help="Turn id, from `parlour turns`.")]
+Turn = Annotated[str, typer.Argument(metavar="TURN", help=f"Turn id, from `parlour turns`; {ID_HELP}.")]
 Step = Annotated[int | None, typer.Option(min=1, help="Step of the turn; each round of tool calls has its own prompt.")]
 
 
@@ -45,16 +45,17 @@ def explain(
     turn: Turn,
     step: Step = None,
     diff: Annotated[
-        UUID | None,
+        str,
         typer.Option(metavar="OTHER", help="Compare with this turn; with TURN itself, compare with the previous step."),
-    ] = None,
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Explain a turn's prompts: tokens by layer, what was left out and why, and what was cached."""
-    path = f"v1/turns/{turn}/prompt"
     target = get_api_client(context)
-    if diff is not None:
-        found = target.request("GET", f"{path}/diff", step=step, **{"with": diff})
+    path = f"v1/turns/{id_lookup.turn_id(target, turn)}/prompt"
+    if diff:
+        other = id_lookup.turn_id(target, diff)
+        found = target.request("GET", f"{path}/diff", step=step, **{"with": other})
     else:
         found = target.request("GET", path, step=step)
     if as_json:
@@ -75,7 +76,9 @@ def rebuild(
 ) -> None:
     """Rebuild a turn's prompt from its record. The prompt goes to standard output, remarks go to standard error.
     The exit status is 1 when the bytes differ from those that were sent."""
-    found = get_api_client(context).request("GET", f"v1/turns/{turn}/prompt/rebuilt", step=step, budget=budget)
+    target = get_api_client(context)
+    turn_id = id_lookup.turn_id(target, turn)
+    found = target.request("GET", f"v1/turns/{turn_id}/prompt/rebuilt", step=step, budget=budget)
     text: str | None = found["text"]
     if text is not None and hashlib.sha256(text.encode()).hexdigest() != found["hash"]:
         found["is_identical"] = False

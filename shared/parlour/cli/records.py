@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from parlour.cli import rendering, terminal
+from parlour.cli import rendering, suggestions, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
-from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.errors import InvalidRequest, NotFound, ParlourError
 
 _PAGE_SIZE = 100
 """Records that one call brings."""
@@ -62,7 +62,7 @@ def records(
     if as_json:
         terminal.print_json(found)
     elif found:
-        terminal.print_renderable(rendering.make_table(("", "state", "changed", ""), map(_record_row, found)))
+        terminal.print_renderable(rendering.make_table(("name", "state", "changed", "record"), map(_record_row, found)))
     else:
         terminal.print_line("No records found")
 
@@ -87,7 +87,10 @@ def show(
     """Show one record with its links; for a document, its text."""
     kind = _require_handle(handle)
     target, path = get_api_client(context), quote(handle, safe="/")
-    found, links = _get_record(target, path)
+    try:
+        found, links = _get_record(target, path)
+    except NotFound as problem:
+        raise NotFound(_unknown_record(target, kind, handle) or str(problem)) from problem
     document = target.request("GET", f"v1/documents/{path}") if kind == "document" else None
     if as_json:
         terminal.print_json({"record": found, "links": links, "document": document})
@@ -103,6 +106,15 @@ def _require_handle(handle: str) -> str:
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
     return kind
+
+
+def _unknown_record(target: ApiClient, kind: str, handle: str) -> str:
+    """Return which record of the type was probably meant; empty when the type has none to offer."""
+    try:
+        found = target.request("GET", "v1/entities", type=kind, limit=_PAGE_SIZE)["entities"]
+    except ParlourError:
+        return ""
+    return suggestions.unknown_name("record", handle, [one["handle"] for one in found]) if found else ""
 
 
 def _get_record(target: ApiClient, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
@@ -182,11 +194,11 @@ def _render_record(found: Mapping[str, Any] | None, links: Mapping[str, Any] | N
     )
     said = [(name.replace("_", " "), _format_value(value)) for name, value in found["properties"].items()]
     parts: list[RenderableType] = [head]
-    parts += [Text(""), rendering.make_table(("", ""), said)] if said else []
+    parts += [Text(""), rendering.make_value_table(said)] if said else []
     linked = links["links"] if links else []
-    parts += (
-        [Text("\nlinks", style="dim"), rendering.make_table(("", "", ""), map(_link_row, linked))] if linked else []
-    )
+    if linked:
+        headings = ("relation", "name", "record")
+        parts += [Text("\nlinks", style="dim"), rendering.make_table(headings, map(_link_row, linked))]
     return parts
 
 

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from rich.bar import Bar
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +17,10 @@ from rich.text import Text
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BAR_CELLS = 28
 _MAX_QUESTION_CELLS = 74
+_GAP_CELLS = 2
+_MIN_TEXT_CELLS = 20
+"""A column of text is never narrower than this, or than its longest text."""
+
 _MIN_COLUMN_CELLS = {"kind": 13, "candidate": 20, "reason": 10, "level": 10}
 
 
@@ -23,15 +29,53 @@ def strip_control_codes(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Return a plain table. The last column is an id or a number to copy: it is never broken."""
-    drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings[:-1]:
-        drawn.add_column(heading, overflow="fold")
-    drawn.add_column(headings[-1], no_wrap=True, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(strip_control_codes(str(cell))) for cell in row))
+@dataclass(frozen=True, slots=True)
+class _RowList:
+    """Rows as a table where the terminal is wide enough, else each row as lines of a heading and its value."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        natural = [max(map(_cell_width, column)) for column in zip(self.headings, *self.rows, strict=True)]
+        least = [*(min(width, _MIN_TEXT_CELLS) for width in natural[:-1]), natural[-1]]
+        if sum(least) + _GAP_CELLS * len(least) <= options.max_width:
+            yield self._make_table(least)
+            return
+        for row in self.rows:
+            named = zip(self.headings, row, strict=True)
+            yield make_value_table([(heading, value) for heading, value in named if value])
+            yield Text("")
+
+    def _make_table(self, least: Sequence[int]) -> Table:
+        drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP_CELLS, 0, 0))
+        for heading, cells in zip(self.headings, least, strict=True):
+            drawn.add_column(heading, overflow="fold", min_width=cells)
+        for row in self.rows:
+            drawn.add_row(*map(Text, row))
+        return drawn
+
+
+def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
+    """Return rows below their headings. The last column is an id or a number to copy: it is never broken.
+
+    Where the terminal is too narrow for readable columns, each row is a block of lines.
+    """
+    return _RowList(headings, [[strip_control_codes(str(cell)) for cell in row] for row in rows])
+
+
+def make_value_table(pairs: Iterable[tuple[str, object]]) -> Table:
+    """Return names with their values beside them. Values wrap; names never do."""
+    drawn = Table.grid(padding=(0, _GAP_CELLS, 0, 0))
+    drawn.add_column(no_wrap=True, style="dim")
+    drawn.add_column(overflow="fold")
+    for name, value in pairs:
+        drawn.add_row(Text(strip_control_codes(name)), Text(strip_control_codes(str(value))))
     return drawn
+
+
+def _cell_width(text: str) -> int:
+    return max((cell_len(line) for line in text.splitlines()), default=0)
 
 
 def make_candidate_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
@@ -46,6 +90,12 @@ def make_candidate_table(headings: Sequence[str], rows: Iterable[Sequence[object
     for row in rows:
         drawn.add_row(*(Text(strip_control_codes(str(cell))) for cell in row))
     return drawn
+
+
+def pluralize(amount: int, noun: str) -> str:
+    """Return "1 message" or "12 messages"."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{amount:,} {noun if amount == 1 else plural}"
 
 
 def render_turns(found: Sequence[Mapping[str, Any]]) -> Group:

@@ -1,6 +1,7 @@
 """Standard output for what was asked for, standard error for remarks about it."""
 
 import json
+import sys
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -34,3 +35,8 @@ def print_renderable_to_stderr(what: RenderableType) -> None:
 def print_error(text: str) -> None:
     """Why the command did not do what was asked."""
     Console(stderr=True).print(Text(text), soft_wrap=True)
+
+
+def is_interactive() -> bool:
+    """Return whether somebody can answer a question."""
+    return sys.stdin.isatty()

@@ -1,13 +1,35 @@
 """What the user hears when the model is not asked, or had no answer. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
+from parlour.infra.errors import ParlourError, ProviderUnavailable, SpendRefused, SpendStopped
+from parlour.infra.json_values import Json
 from parlour.prompts.assembly import attachments
 from parlour.prompts.assembly.user_message import MAX_TEXT_CHARS, TOOL_RESULT_KIND, ReceivedText, has_readable_text
 
-PAUSED_REPLY = "We are closed at the moment. Your message is kept; please write again a little later."
+type ReplyCause = Literal[
+    "paused", "stopped", "cap_reached", "provider_unavailable", "misconfigured", "too_many_messages"
+]
+"""Why no model answers, or not yet; tenant.yaml may give each a text of its own, under `replies`.
+
+paused                the tenant or the binding answers nobody.
+stopped               an operator switched model calls off.
+cap_reached           the day's cap is reached.
+provider_unavailable  no model provider answers.
+misconfigured         a model's key or setting is wrong, or the provider refuses the request.
+too_many_messages     the user writes faster than the binding allows.
+"""
+
+REPLIES_SETTING = "replies"
+"""The tenant's setting with its own texts: {cause: {language: text}}."""
+
+PAUSED_REPLY = "We do not answer messages at the moment. Please write again later."
+STOPPED_REPLY = "Automatic answers are switched off at the moment. Please write again later."
 NO_ANSWER_REPLY = "I'm having trouble pulling that up. Could you ask again in a moment, or put it another way?"
-UNAVAILABLE_REPLY = "Sorry, I'm having a slow moment. Please try again in a few seconds."
+UNAVAILABLE_REPLY = "The service that writes my answers does not respond. Please ask again in a few minutes."
+FAULT_REPLY = "A fault on our side keeps me from answering. We have been notified; please try again later."
 FAILED_REPLY = (
     "Something went wrong on our side and I could not answer. Somebody has been told; please try again later."
 )
@@ -35,6 +57,41 @@ _UNSUPPORTED_MEDIA_REPLY = (
     "Could you tell me in words what you need?"
 )
 
+_TEXTS: Mapping[ReplyCause, str] = {
+    "paused": PAUSED_REPLY,
+    "stopped": STOPPED_REPLY,
+    "cap_reached": DAILY_CAP_REPLY,
+    "provider_unavailable": UNAVAILABLE_REPLY,
+    "misconfigured": FAULT_REPLY,
+    "too_many_messages": RATE_LIMIT_NOTICE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CannedTexts:
+    """The canned replies of one agent: the tenant's own texts in the agent's languages, else the default ones."""
+
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    languages: Sequence[str] = ()
+
+    def find(self, cause: ReplyCause) -> str:
+        """Return the text for a cause, in the first of the agent's languages that the tenant has it in."""
+        own = self.settings.get(REPLIES_SETTING)
+        texts = own.get(cause) if isinstance(own, dict) else None
+        if not isinstance(texts, dict):
+            return _TEXTS[cause]
+        wanted = [name for language in self.languages for name in (language, language.partition("-")[0])]
+        return next((str(texts[name]) for name in wanted if name in texts), _TEXTS[cause])
+
+
+def degraded_cause(problem: ParlourError) -> ReplyCause:
+    """Return why a turn has no model: by the error that ended it."""
+    if isinstance(problem, SpendStopped):
+        return "stopped"
+    if isinstance(problem, SpendRefused):
+        return "cap_reached"
+    return "provider_unavailable" if isinstance(problem, ProviderUnavailable) else "misconfigured"
+
 
 def is_answerable(message: ReceivedText) -> bool:
     """Whether the model can do something with this message: with its words, or with what came with it."""
@@ -45,14 +102,14 @@ def is_answerable(message: ReceivedText) -> bool:
     )
 
 
-def canned_reply(input_messages: Sequence[ReceivedText], *, is_open: bool) -> str | None:
+def canned_reply(input_messages: Sequence[ReceivedText], texts: CannedTexts, *, is_open: bool) -> str | None:
     """Return the line that answers a turn without the model, or None when the model is to answer it.
 
     A tenant that is paused or archived, or an inactive binding, is closed. A burst with at least one readable message
     goes to the model; otherwise the last message decides.
     """
     if not is_open:
-        return PAUSED_REPLY
+        return texts.find("paused")
     if any(is_answerable(message) for message in input_messages):
         return None
     last = input_messages[-1]

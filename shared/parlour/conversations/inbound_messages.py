@@ -9,7 +9,8 @@ from uuid import UUID
 
 from parlour.channels import delivery_updates, outbox
 from parlour.channels.envelope import Envelope
-from parlour.conversations import attachment_uploads, canned_replies, store
+from parlour.conversations import attachment_uploads, store
+from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
 from parlour.infra import log
 from parlour.infra.errors import MalformedPayload, Unauthenticated
@@ -263,7 +264,7 @@ def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, no
         session_id=message.session_id,
         binding_id=message.binding_id,
         channel=message.channel,
-        body=canned_replies.RATE_LIMIT_NOTICE,
+        body=_rate_limit_text(tx, message.binding_id),
         now=now,
     )
     delivery = outbox.NewDelivery(
@@ -271,6 +272,12 @@ def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, no
     )
     outbox.enqueue(tx, delivery, now)
     return outbox_id
+
+
+def _rate_limit_text(tx: Transaction, binding_id: UUID) -> str:
+    persona = bindings.load_persona(tx, binding_id)
+    texts = CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()
+    return texts.find("too_many_messages")
 
 
 def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:

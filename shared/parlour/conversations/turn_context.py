@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.stage_timer import StageTimer
@@ -69,6 +70,7 @@ class TurnContext:
 
     access            what the user may do, once the turn's material was read.
     link_hosts        the hosts that links of the reply may lead to.
+    canned_texts      the canned replies of the turn's agent, once its material was read.
     prompt_builder    the turn's prompts, once its material was read.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
@@ -82,6 +84,7 @@ class TurnContext:
     seconds_left: Callable[[], float]
     access: Access | None = None
     link_hosts: frozenset[str] = frozenset()
+    canned_texts: CannedTexts = field(default_factory=CannedTexts)
     prompt_builder: PromptBuilder | None = None
     tools: tuple[Tool, ...] = ()
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)

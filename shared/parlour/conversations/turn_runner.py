@@ -8,6 +8,7 @@ from uuid import UUID
 
 from parlour.channels import outbox
 from parlour.conversations import canned_replies, store
+from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
@@ -166,7 +167,7 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
     try:
         loaded = _load_turn(turn_context)
         is_open = loaded.persona.tenant.status == "active" and loaded.access.is_admitted
-        line = canned_replies.canned_reply(turn_context.input_messages, is_open=is_open)
+        line = canned_replies.canned_reply(turn_context.input_messages, turn_context.canned_texts, is_open=is_open)
         if line is not None:
             return Answer(line)
         turn_context.feed.add_event(
@@ -195,7 +196,7 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
     except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
         log.error("turn_degraded", problem, turn_id=turn_context.turn.id, code=problem.code)
         log.count("DegradedTurn")
-        line = canned_replies.DAILY_CAP_REPLY if isinstance(problem, SpendRefused) else canned_replies.UNAVAILABLE_REPLY
+        line = turn_context.canned_texts.find(canned_replies.degraded_cause(problem))
         return Answer(line, degraded=True, problem=problem.code)
 
 
@@ -213,6 +214,7 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
     turn_context.access = loaded.access
     turn_context.link_hosts = turn_context.feed.link_filter.allowed_hosts = link_hosts(loaded.persona.tenant.settings)
+    turn_context.canned_texts = CannedTexts(loaded.persona.tenant.settings, loaded.persona.human.languages)
     tenant_id = turn_context.feed.principal.tenant_id
     waiting = [
         dispatch_message(tenant_id, call_id, turn_context.turn.attempt_count)

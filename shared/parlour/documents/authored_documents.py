@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.documents import catalogue, pages, placement, store
-from parlour.documents.pack_import import DocumentDraft
+from parlour.documents.pack_import import DocumentDraft, delete_pack_documents
 from parlour.documents.store import Document
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest
@@ -193,30 +193,21 @@ def delete_document(
     now: datetime,
     team_id: UUID | None = None,
 ) -> None:
-    """Delete a document with its record, or one that left its pack. Its children in the tree take its place.
+    """Delete a document with its record, or a document of a pack. Its children in the tree take its place.
 
-    Conflict as `revise_document`; InvalidRequest for a document that the pack still has.
+    Applying the pack again does not restore it. Conflict as `revise_document`; Forbidden for a document of a pack
+    without the role editor.
     """
     there = catalogue.get_document(principal, tx, ref, team_id)
     if there.origin == "pack":
-        _delete_left_document(principal, tx, there, now)
+        require_role(principal, "editor")
+        if version is not None and version != there.version:
+            raise Conflict(f"{there.handle} is at version {there.version}, not {version}; read it again")
+        delete_pack_documents(principal, tx, [there.key], now)
+        audit.add_entry(principal, tx, "document.deleted", f"document:{there.id}", {}, now)
         return
     document, record_id = _lock_document(principal, tx, ref, version, team_id)
     delete_record_and_document(principal, tx, record_id, None, now)
-    log.info("document_deleted", principal=principal.name, document_id=document.id)
-
-
-def _delete_left_document(principal: Principal, tx: Transaction, document: Document, now: datetime) -> None:
-    require_role(principal, "editor")
-    if document.left_pack_at is None:
-        raise InvalidRequest(f"{document.handle} is in the tenant's pack; remove it there and apply the pack first")
-    index.lock_tenant(tx)
-    deleted = store.delete_left_document(tx, document.id, now)
-    if deleted is None:
-        raise Conflict(f"{document.handle} was deleted, or is in the pack again; list the documents again")
-    if deleted.entity_id is not None:
-        staleness.mark_stale(tx, deleted.entity_id, "document_changed", now)
-    audit.add_entry(principal, tx, "document.deleted", f"document:{document.id}", {}, now)
     log.info("document_deleted", principal=principal.name, document_id=document.id)
 
 

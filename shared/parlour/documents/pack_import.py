@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from parlour.documents import store
-from parlour.documents.store import StoredDocument
+from parlour.documents.store import DocumentWithText, StoredDocument
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import uuid7
@@ -124,32 +124,50 @@ def import_documents(
     return changes
 
 
-def mark_documents_not_in_pack(tx: Transaction, drafts: Sequence[DocumentDraft], now: datetime) -> list[str]:
-    """Note which documents that packs brought are not among these, and return their handles.
+def list_pack_documents(tx: Transaction) -> list[str]:
+    """Return the keys of the documents that packs brought."""
+    return [document.key for document in store.list_pack_documents(tx)]
 
-    They are kept, and may be deleted by themselves from then on.
+
+def mark_documents_not_in_pack(tx: Transaction, keys: Sequence[str], now: datetime) -> None:
+    """Note which documents that packs brought are not among these keys: they left the pack."""
+    store.mark_documents_left(tx, sorted(keys), now)
+
+
+def read_documents(tx: Transaction, keys: Sequence[str]) -> list[DocumentDraft]:
+    """Return the documents of these keys as they are, whatever their level; deleted ones are left out.
+
+    InvalidRequest for the key of a document that somebody wrote here.
     """
-    drafted = {draft.key for draft in drafts}
-    store.mark_documents_left(tx, sorted(drafted), now)
-    return [f"document/{document.key}" for document in store.list_pack_documents(tx) if document.key not in drafted]
+    for there in store.find_stored_documents(tx, keys):
+        _check_not_authored(there)
+    return [_to_draft(document) for document in store.list_documents_with_text(tx, keys)]
+
+
+def delete_pack_documents(principal: Principal, tx: Transaction, keys: Sequence[str], now: datetime) -> None:
+    """Delete documents that packs brought, with their searchable rows, and mark the Pulses of what they are about."""
+    index.lock_tenant(tx)
+    about = store.delete_pack_documents(tx, keys, now)
+    staleness.mark_many_stale(tx, list(dict.fromkeys(one for one in about if one)), "document_changed", now)
+    log.info("pack_documents_deleted", principal=principal.name, deleted=len(about))
 
 
 def export_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]:
     """Every document that the principal may see, by key, as it was drafted."""
-    return [
-        DocumentDraft(
-            key=document.key,
-            title=document.title,
-            content=document.content,
-            kind=document.kind,
-            classification=document.classification,
-            record_key=RecordKey(document.entity_type, document.entity_key)
-            if document.entity_type and document.entity_key
-            else None,
-            metadata=document.metadata,
-        )
-        for document in store.list_all_documents(tx, principal.clearance)
-    ]
+    return [_to_draft(document) for document in store.list_all_documents(tx, principal.clearance)]
+
+
+def _to_draft(document: DocumentWithText) -> DocumentDraft:
+    is_about_record = document.entity_type and document.entity_key
+    return DocumentDraft(
+        key=document.key,
+        title=document.title,
+        content=document.content,
+        kind=document.kind,
+        classification=document.classification,
+        record_key=RecordKey(document.entity_type or "", document.entity_key or "") if is_about_record else None,
+        metadata=document.metadata,
+    )
 
 
 def _stored(tx: Transaction, drafts: Sequence[DocumentDraft]) -> dict[str, StoredDocument]:

@@ -17,17 +17,6 @@ SELECT id, key, content_hash, entity_id, false AS is_authored
 UPDATE documents SET left_pack_at = CASE WHEN left_pack_at IS NULL THEN %(now)s::timestamptz END
  WHERE own_entity_id IS NULL AND deleted_at IS NULL AND (key = ANY(%(keys)s)) = (left_pack_at IS NOT NULL);
 
--- name: delete_left_document
--- A document that left its pack is deleted, with all that is searched of it.
-WITH gone AS (
-    UPDATE documents SET deleted_at = %(now)s
-     WHERE id = %(id)s AND left_pack_at IS NOT NULL AND deleted_at IS NULL
-    RETURNING id, entity_id
-), cleared AS (
-    DELETE FROM context_rows r USING gone g WHERE r.document_id = g.id
-)
-SELECT id, entity_id FROM gone;
-
 -- name: free_document_keys
 -- The keys of deleted documents are free again: those go on under names that nobody can ask for.
 UPDATE documents SET key = key || '~' || id WHERE key = ANY(%(keys)s) AND deleted_at IS NOT NULL;
@@ -51,6 +40,25 @@ SELECT d.key, d.title, d.kind, d.content, d.classification, d.metadata, t.key AS
   LEFT JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
  WHERE d.classification <= %(clearance)s AND d.own_entity_id IS NULL AND d.deleted_at IS NULL
  ORDER BY d.key;
+
+-- name: documents_with_text
+-- Some documents of packs, whole, with the record that each is about.
+SELECT d.key, d.title, d.kind, d.content, d.classification, d.metadata, t.key AS entity_type, e.key AS entity_key
+  FROM documents d
+  LEFT JOIN entities e ON (e.tenant_id, e.id) = (d.tenant_id, d.entity_id)
+  LEFT JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE d.key = ANY(%(keys)s) AND d.own_entity_id IS NULL AND d.deleted_at IS NULL;
+
+-- name: delete_pack_documents
+-- Delete documents of packs and what is searched of them.
+WITH deleted AS (
+    UPDATE documents SET deleted_at = %(now)s, updated_at = %(now)s
+     WHERE key = ANY(%(keys)s) AND own_entity_id IS NULL AND deleted_at IS NULL
+    RETURNING id, entity_id
+), unindexed AS (
+    DELETE FROM context_rows WHERE document_id IN (SELECT id FROM deleted)
+)
+SELECT entity_id FROM deleted;
 
 -- name: find_documents
 -- What is known of some documents, by id or key, apart from their text; only those that the reader may see.

@@ -122,10 +122,7 @@ class RecordDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class DeletedDocument:
-    """A document that was just deleted, and the record it was about."""
-
-    id: UUID
+class _RecordOfDocument:
     entity_id: UUID | None
 
 
@@ -160,6 +157,16 @@ def list_all_documents(tx: Transaction, clearance: int) -> list[DocumentWithText
     return tx.all(SQL["all_documents"], DocumentWithText, clearance=clearance)
 
 
+def list_documents_with_text(tx: Transaction, keys: Sequence[str]) -> list[DocumentWithText]:
+    return tx.all(SQL["documents_with_text"], DocumentWithText, keys=list(keys))
+
+
+def delete_pack_documents(tx: Transaction, keys: Sequence[str], now: datetime) -> list[UUID | None]:
+    """Delete documents with their rows; the record that each is about, or None."""
+    found = tx.all(SQL["delete_pack_documents"], _RecordOfDocument, keys=list(keys), now=now)
+    return [row.entity_id for row in found]
+
+
 def find_documents(tx: Transaction, sight: ReaderAccess, ids: Sequence[UUID], keys: Sequence[str]) -> list[Document]:
     return tx.all(SQL["find_documents"], Document, ids=list(ids), keys=list(keys), **sight.parameters)
 
@@ -174,11 +181,6 @@ def list_newest_documents(
 
 def mark_documents_left(tx: Transaction, keys: Sequence[str], now: datetime) -> None:
     tx.run(SQL["mark_documents_left"], keys=list(keys), now=now)
-
-
-def delete_left_document(tx: Transaction, document_id: UUID, now: datetime) -> DeletedDocument | None:
-    """Delete a document that left its pack; None when there is no such document."""
-    return tx.first(SQL["delete_left_document"], DeletedDocument, id=document_id, now=now)
 
 
 def list_tree_documents(tx: Transaction, sight: ReaderAccess, project_id: UUID) -> list[TreeDocument]:

@@ -286,6 +286,7 @@ def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool
     changed_ids = [] if keep_records else [*(UUID(one) for one in own), *(one.id for one in changed)]
     for row in store.read_table_rows(tx, "plan_agent_writes", turns=plan.turns, ids=changed_ids):
         plan.add_rows(row.table_name, [row.id])
+    _plan_pack_changes(tx, plan, [*(UUID(one) for one in own), *(one.id for one in changed)], changed)
     if keep_records:
         plan.kept_rows = [
             *(row for row in made if row.table_name != "handles"),
@@ -332,6 +333,16 @@ def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool
             _add_rows(
                 plan, store.read_table_rows(tx, "plan_memory_matching", sessions=list(sessions), patterns=patterns)
             )
+
+
+def _plan_pack_changes(
+    tx: Transaction, plan: ErasurePlan, record_ids: Sequence[UUID], changed: Sequence[ChangedRecordRow]
+) -> None:
+    """Add what applies of packs replaced in these records, or what repeats the words of a call."""
+    texts = [text for one in changed for text in tool_writes.argument_texts(one.arguments)]
+    patterns = quotations.ilike_patterns(tool_writes.distinctive_values(texts))
+    found = store.read_table_rows(tx, "plan_pack_changes", turns=plan.turns, ids=record_ids, patterns=patterns)
+    plan.add_rows("pack_changes", [row.id for row in found])
 
 
 def _changed_parts(row: ChangedRecordRow) -> list[TableRow]:

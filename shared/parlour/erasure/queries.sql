@@ -273,6 +273,18 @@ SELECT 'agent_writes' AS table_name, id::text AS id
   FROM agent_writes
  WHERE turn_id = ANY(%(turns)s::uuid[]) OR entity_id = ANY(%(ids)s::uuid[]) OR target_id = ANY(%(ids)s::uuid[]);
 
+-- name: plan_pack_changes
+-- What applies of packs replaced in some records, in records that some turns wrote, and what quotes what is erased.
+SELECT 'pack_changes' AS table_name, id::text AS id
+  FROM pack_changes
+ WHERE record_id = ANY(%(ids)s::uuid[])
+    OR record_id IN (SELECT entity_id FROM agent_writes WHERE turn_id = ANY(%(turns)s::uuid[]))
+    OR before::text ILIKE ANY(%(patterns)s::text[]);
+
+-- name: delete_pack_changes
+-- Delete what applies of packs replaced: an undo cannot restore it.
+DELETE FROM pack_changes WHERE id = ANY(%(ids)s::uuid[]);
+
 -- name: delete_agent_writes
 -- Take away what was written down of changes.
 DELETE FROM agent_writes WHERE id = ANY(%(ids)s::uuid[]);
@@ -507,11 +519,11 @@ WITH RECURSIVE behind (id) AS (
      UNION
     SELECT f.id FROM behind b JOIN facts f ON f.superseded_by = b.id WHERE b.id = ANY(%(ids)s::uuid[])
 )
-SELECT DISTINCT ON (f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key) f.id
+SELECT DISTINCT ON (f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.member) f.id
   FROM behind b
   JOIN facts f ON f.id = b.id
- WHERE f.id <> ALL(%(ids)s::uuid[]) AND f.end_reason IN ('refined', 'contradicted')
- ORDER BY f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.valid_from DESC, f.id;
+ WHERE f.id <> ALL(%(ids)s::uuid[]) AND f.end_reason IN ('refined', 'corrected', 'contradicted')
+ ORDER BY f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.member, f.valid_from DESC, f.id;
 
 -- name: record_fact_erasure
 -- That a fact was forgotten, so that the messages which it was drawn from do not make it anew; nothing of what it said.
@@ -540,8 +552,8 @@ UPDATE facts f
  WHERE f.id = ANY(%(ids)s::uuid[])
    AND NOT EXISTS (SELECT FROM facts o
                     WHERE o.valid_until IS NULL AND o.key = f.key AND o.scope = f.scope
-                      AND (o.user_id, o.binding_id, o.human_id, o.team_id)
-                          IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id, f.team_id))
+                      AND (o.user_id, o.binding_id, o.human_id, o.team_id, o.member)
+                          IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id, f.team_id, f.member))
 RETURNING f.id;
 
 -- name: delete_session_memory

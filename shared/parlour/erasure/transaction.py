@@ -103,6 +103,7 @@ class ErasureTransaction:
             store.execute(tx, "close_sessions_and_work", ids=reach.sessions, work=work)
         store.execute(tx, "delete_context_rows", ids=reach.searchable_rows_to_delete)
         store.execute(tx, "delete_agent_writes", ids=reach.ids_of("agent_writes"))
+        store.execute(tx, "delete_pack_changes", ids=reach.ids_of("pack_changes"))
         record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now)
         self._erase_facts_and_pulses()
         for month, hashes in sorted(self.texts.redacted.items()):

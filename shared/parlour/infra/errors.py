@@ -35,6 +35,8 @@
     │   └── InvalidPack               422, with file, line and field of every problem
     └── OperatorError                 the people who run it
         ├── Misconfigured
+        │   ├── MissingSecret
+        │   └── KeyRefused            a provider refuses a key of the tenant
         ├── MigrationConflict
         │   └── DatabaseTooOld        made by a release before this one's first migration
         ├── LeaseLost                 a newer worker took the session over: write nothing more
@@ -43,6 +45,7 @@
         ├── DeliveryUnknown           a provider may or may not have taken a message; sending again might double it
         ├── PromptOverflow            layers that may not be dropped exceed the budget
         └── SpendRefused              the tenant's daily cap is reached, or its model calls are switched off
+            ├── SpendStopped          an operator has switched the tenant's model calls off
             └── AnonymousShareSpent   visitors whom no channel has verified have spent their part of the cap
 
 The docstring of a class is its default message; a message given instead must say what to do next.
@@ -330,6 +333,18 @@ class Misconfigured(OperatorError):
     code = "misconfigured"
 
 
+class MissingSecret(Misconfigured):
+    """A secret is missing, or this function may not read it: store it with `parlour secrets set`."""
+
+    code = "missing_secret"
+
+
+class KeyRefused(Misconfigured):
+    """A provider refuses the key; store the right one with `parlour secrets set`."""
+
+    code = "key_refused"
+
+
 class MigrationConflict(OperatorError):
     """A migration that was already applied has changed; restore it and add a new one."""
 
@@ -380,6 +395,10 @@ class SpendRefused(OperatorError):
     """Model calls are over for today: raise the tenant's daily cap, or switch its model calls on again."""
 
     code = "spend_cap"
+
+
+class SpendStopped(SpendRefused):
+    """Model calls are switched off for this tenant; switch them on again."""
 
 
 class AnonymousShareSpent(SpendRefused):

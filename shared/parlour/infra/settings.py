@@ -148,12 +148,17 @@ class FileReaderSettings(Settings):
     """Nothing: it is told two addresses, call by call."""
 
 
-class OutboundSettings(DatabaseSettings):
+class ProviderSettings(Settings):
+    """Where channel providers are."""
+
+    gupshup_base_url: str = Field(default="https://api.gupshup.io")
+    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
+
+
+class OutboundSettings(DatabaseSettings, ProviderSettings):
     """The way out to channel providers."""
 
     wakeups_queue_url: str
-    gupshup_base_url: str = Field(default="https://api.gupshup.io")
-    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
 class ToolDispatcherSettings(WakeSettings, EmbeddingSettings, ToolSettings):
@@ -209,7 +214,7 @@ class MemoryExtractorSettings(DatabaseSettings, SpendSettings):
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
 
-class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, LaptopModelSettings):
+class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSettings, LaptopModelSettings):
     """REST and the console; every queue with its dead letters, for redriving."""
 
     intake_queue_url: str
@@ -231,6 +236,9 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, LaptopMode
     oidc_audience: str = Field(default="parlour")
     oidc_client_id: str = Field(
         default="", description="the console's client id at the issuers: one, or one for each; empty: no sign-in there"
+    )
+    oidc_token_origins: str = Field(
+        default="", description="origins of token endpoints that are not their issuer's, comma-separated"
     )
     operators: str = Field(
         default="", description="who runs the deployment: issuer#subject, comma-separated; empty: the operator's key"

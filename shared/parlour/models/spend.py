@@ -12,7 +12,7 @@ from decimal import ROUND_UP, Decimal
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import AnonymousShareSpent, InvalidRequest, NotFound, SpendRefused
+from parlour.infra.errors import AnonymousShareSpent, InvalidRequest, NotFound, SpendRefused, SpendStopped
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import store
 from parlour.models.cost_report import MAX_DAYS
@@ -58,7 +58,7 @@ def reserve(tx: Transaction, reservation: Reservation, now: datetime) -> None:
         raise NotFound("tenant not found")
     if room.is_stopped:
         log.warning("spend_refused", reason="stopped", purpose=purpose)
-        raise SpendRefused("model calls are switched off for this tenant; switch them on again")
+        raise SpendStopped
     if not room.is_reserved:
         if not room.has_share:
             log.count("AnonymousShareSpent")

@@ -1,60 +1,66 @@
-"""A pack put in force for its tenant, in one transaction."""
+"""A pack put in force for its tenant, in one transaction; what people changed stays as they changed it."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from decimal import Decimal
 from uuid import UUID
 
-from parlour.documents.pack_import import import_documents, mark_documents_not_in_pack, prepare_document_import
+from parlour.documents.pack_import import mark_documents_not_in_pack
 from parlour.infra import log
-from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
+from parlour.infra.errors import Conflict, InvalidPack, InvalidRequest, NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.models import spend
-from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, plan, store
+from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, item_writing, plan, store
 from parlour.packs.format import Pack
-from parlour.packs.plan import ConfigItem, ConfigKind, ConfigPlan
-from parlour.principal import LEVEL_NAMES, Principal, system_principal
-from parlour.records import backfill, type_registry
-from parlour.records.pack_import import import_records, list_records_not_in_pack, prepare_record_import
-from parlour.records.record_links import import_links
-from parlour.records.record_type import is_backfill_needed
-from parlour.records.write_counts import WriteCounts
+from parlour.packs.item_writing import ApplyCounts
+from parlour.packs.items import Digests, ItemId, ItemKind, Items, digest_fields
+from parlour.packs.merge import Decisions, ItemChange, Merge, merge
+from parlour.packs.store import AppliedChange
+from parlour.packs.tenant_state import StoredTenant, read_tenant
+from parlour.principal import Principal
+from parlour.records import type_registry
 from parlour.search.index.embedders import Embedder, embed_texts, space_name
-from parlour.tenancy import audit, config_versions, routing_keys, tenants
+from parlour.tenancy import audit, tenants
 from parlour.tenancy.roles import require_role
 from parlour.text import token_counter
+from parlour.text.spelling_suggestions import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyCounts:
-    """What became of one kind of thing: counts.
+class ApplyOptions:
+    """How a pack is applied.
 
-    kept: stored, not in the pack, left as it is; retired: bindings that are not in the pack, switched off.
+    decisions  what wins where people changed what the pack says.
+    prune      delete what an earlier pack brought and this one does not have.
+    dry_run    write nothing.
     """
 
-    created: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    kept: int = 0
-    retired: int = 0
+    decisions: Decisions = Decisions()  # noqa: RUF009 - frozen
+    prune: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What an apply did, by kind: tenant, those of `plan.Kind`, entity, edge, document; and the handles of records and
-    documents that an earlier pack brought, this one does not have, and that are kept."""
+    """What an apply did, or would do: counts by kind (tenant, those of `ConfigKind`, entity, edge, document), each
+    change, and what stays although the pack says something else."""
 
     tenant_id: UUID
     tenant_slug: str
     counts: Mapping[str, ApplyCounts]
-    not_in_pack: Sequence[str] = ()
+    merge: Merge
+
+    @property
+    def not_in_pack(self) -> list[str]:
+        """Handles of what an earlier pack brought, this one does not have, and stays."""
+        return [item.handle for item in self.merge.not_in_pack]
 
     @property
     def has_changes(self) -> bool:
         """Whether anything was written."""
-        return any(tally.created or tally.changed or tally.retired for tally in self.counts.values())
+        return any(tally.created or tally.changed or tally.retired or tally.deleted for tally in self.counts.values())
 
     def audit_details(self) -> JsonObject:
         """Return the result as the audit log has it: counts only."""
@@ -70,52 +76,59 @@ def apply(
     pack: Pack,
     now: datetime,
     count_tokens: Callable[[str], int] | None = token_counter.count_tokens,
+    options: ApplyOptions = ApplyOptions(),
 ) -> ApplyResult:
-    """Make the principal's tenant what `pack` says; applying the same pack again writes and embeds nothing.
+    """Make the principal's tenant what `pack` says, except for what people changed.
 
     The role admin is needed. An operator whose `tenant_id` names no tenant yet makes it. Rows are found by
-    slug, name or key and keep their ids; each changed part of the configuration gets its next version.
+    slug, name or key and keep their ids; each changed part of the configuration gets its next version. Applying the
+    same pack again writes and embeds nothing.
 
-    What is missing from the pack: bindings are switched off and their routing keys given up, since a pack
-    says whom the tenant answers as; a team's members are those that the pack names. Everything else that is
-    missing (tiers, tools, types, records, links, documents) stays as it is: conversations and citations
-    refer to it, and records may have come in by other ways.
+    What is missing from the pack: bindings are switched off and their routing keys released, since a pack
+    says whom the tenant answers as. Everything else stays, unless the options prune it.
 
-    Bindings whose layers 0 and 1 exceed their agent's profile are refused; `measure` is text to tokens, None
-    does not look.
+    Bindings whose layers 0 and 1 exceed their agent's profile are refused; `count_tokens` is text to tokens, None
+    does not check.
 
     Raises Forbidden, also for a binding that would show more than the principal may see; InvalidPack for
-    what is too large; NotFound when there is no such tenant; Conflict when the pack belongs to another tenant, when a
-    routing key does, or when another apply came in between; and what the embedder raises. Whatever it raises,
-    nothing was written.
+    what is too large; InvalidRequest for a decision about an unknown item; NotFound when there is no such tenant;
+    Conflict when the pack belongs to another tenant, when a routing key does, or when another apply came in between;
+    and what the embedder raises. Whatever it raises, nothing was written.
     """
     require_role(principal, "admin")
-    said, pack = pack.entity_types.keys(), built_in_tools.add_built_in_tools(pack)
+    own_types, pack = pack.entity_types.keys(), built_in_tools.add_built_in_tools(pack)
     problems = list(budget_check.find_budget_problems(pack, count_tokens)) if count_tokens else []
     if problems:
         raise InvalidPack(problems)
-    where = space_name(embedder)
-    records, texts = drafts.record_drafts(pack), drafts.document_drafts(pack)
+    space = space_name(embedder)
     with database.transaction(principal) as tx:
         _check_tenant(principal, pack, tenants.find_own_tenant(tx))
         pack = built_in_types.add_built_in_types(pack, type_registry.list_pack_record_types(tx))
-        entities = prepare_record_import(tx, records, drafts.snapshot_templates(pack), where)
-        documents = prepare_document_import(tx, texts, where)
-    vectors = embed_texts(embedder, [*entities.texts_to_embed, *documents.texts_to_embed])
+        wanted = drafts.wanted_items(pack)
+        stored = read_tenant(principal, tx, wanted)
+        merged = _merge(wanted, stored, options)
+        if options.dry_run:
+            return ApplyResult(principal.tenant_id, pack.tenant.slug, _count(wanted, stored, merged), merged)
+        built_in = pack.entity_types.keys() - own_types
+        writing = item_writing.prepare(tx, merged.targets, stored, space, built_in)
+    vectors = embed_texts(embedder, writing.texts_to_embed)
     with database.transaction(principal) as tx:
-        kinds = {"tenant": _write_tenant(principal, tx, pack, now)}
-        kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now)
-        left = list_records_not_in_pack(tx, records), mark_documents_not_in_pack(tx, texts, now)
-        kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now), len(left[0]))
-        kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now))
-        kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now), len(left[1]))
-        applied = ApplyResult(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
-        if applied.has_changes:
-            # A handle names what only some may see: whoever reads the trail is told how many were kept.
+        store.lock_tenant(tx)
+        _check_tenant(principal, pack, tenants.find_own_tenant(tx))
+        stored = read_tenant(principal, tx, wanted)
+        again = _merge(wanted, stored, options)
+        if again != merged:
+            merged, writing = again, item_writing.prepare(tx, again.targets, stored, space, built_in)
+        counts = item_writing.write(principal, tx, writing, vectors, stored, now)
+        mark_documents_not_in_pack(tx, list(pack.documents), now)
+        result = ApplyResult(principal.tenant_id, pack.tenant.slug, _with_items_that_stay(counts, merged), merged)
+        _save(principal, tx, wanted, merged, stored, now)
+        if result.has_changes:
+            # A handle names what only some may see: the trail says only how many are not in the pack.
             target = f"tenant:{principal.tenant_id}"
-            audit.add_entry(principal, tx, "pack.applied", target, applied.audit_details(), now)
-    log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.has_changes)
-    return applied
+            audit.add_entry(principal, tx, "pack.applied", target, result.audit_details(), now)
+    log.info("pack_applied", tenant_id=principal.tenant_id, changed=result.has_changes)
+    return result
 
 
 def _check_tenant(principal: Principal, pack: Pack, tenant: tenants.Tenant | None) -> None:
@@ -127,83 +140,78 @@ def _check_tenant(principal: Principal, pack: Pack, tenant: tenants.Tenant | Non
         raise Conflict(f"this pack is for tenant '{pack.tenant.slug}', but you are signed in to '{tenant.slug}'")
 
 
-def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> ApplyCounts:
-    store.lock_tenant(tx)
-    tenant, name = tenants.find_own_tenant(tx), pack.tenant.display_name
-    _check_tenant(principal, pack, tenant)
-    if tenant is None:
-        slug = pack.tenant.slug
-        settings = drafts.merge_tenant_settings(pack, {})
-        tenants.create_tenant(principal, tx, slug=slug, display_name=name, settings=settings, now=now)
-        _write_daily_cap(principal, tx, pack, now)
-        return ApplyCounts(created=1)
-    settings = drafts.merge_tenant_settings(pack, tenant.settings)
-    changed = tenants.update_tenant(principal, tx, display_name=name, settings=settings, now=now)
-    changed = _write_daily_cap(principal, tx, pack, now) or changed
-    return ApplyCounts(changed=1) if changed else ApplyCounts(unchanged=1)
-
-
-def _write_daily_cap(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> bool:
-    """Write the pack's daily cap; a pack without one leaves the cap as it was last set."""
-    cap = pack.tenant.daily_cap_usd
-    return cap is not None and spend.set_daily_cap(principal, tx, Decimal(str(cap)), now)
-
-
-def _write_configuration(
-    principal: Principal, tx: Transaction, pack: Pack, built_in_types: Set[str], now: datetime
-) -> dict[str, ApplyCounts]:
-    """`ours`: the kinds of record that the pack does not say itself."""
-    known = store.read_configuration(tx)
-    plans = plan.plan_configuration(pack, known, now)
-    # Whoever opens a door sees through it: nobody gives a binding more clearance than their own.
-    for part in (part for one in plans if one.kind == "binding" for part in one.items_to_write):
-        given = part.config["clearance"]
-        if isinstance(given, int) and given > principal.clearance and part.config["is_active"]:
-            levels = f"the clearance {LEVEL_NAMES[given]}, but yours is {LEVEL_NAMES[principal.clearance]}"
-            raise Forbidden(f"binding {part.name} would have {levels}; ask someone with that clearance")
-    ids = plan.item_ids(known, plans)
-    for one in plans:
-        store.upsert_items(tx, one.kind, one.items_to_write, ids, now)
-        _record_versions(principal, tx, one, built_in_types, now)
-    _schedule_backfills(tx, plans, known, now)
-    wanted = {
-        key: ids["binding", slug]
-        for slug, binding in pack.bindings.items()
-        for key in drafts.binding_routing_keys(binding)
+def _merge(wanted: Items, stored: StoredTenant, options: ApplyOptions) -> Merge:
+    """Merge, after a check that each decision names an item."""
+    handles = {item.handle for item in {*wanted, *stored.state.current}} - {
+        item.handle for item in stored.state.hidden - wanted.keys()
     }
-    held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
-    if held.keys() - wanted.keys():
-        routing_keys.release_keys_except(tx, wanted)
-    for key, binding_id in sorted(wanted.items()):
-        if held.get(key) != binding_id:
-            routing_keys.claim_key(tx, key, binding_id)
-    return {one.kind: _apply_counts(one.counts, one.kept_count, one.retired_count) for one in plans}
+    for handle, _ in options.decisions.choices:
+        if handle not in handles:
+            raise InvalidRequest(f"decisions: unknown item '{handle}'{did_you_mean(handle, handles)}")
+    return merge(wanted, stored.state, options.decisions, prune=options.prune)
 
 
-def _schedule_backfills(
-    tx: Transaction, plans: Sequence[ConfigPlan], known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
-) -> None:
-    """Schedule the records that are not in the pack for a new description where their type changed."""
-    for part in (part for one in plans if one.kind == "entity_type" for part in one.items_to_write):
-        before = known.get((part.kind, part.name))
-        if before and is_backfill_needed(before.config, part.config):
-            backfill.schedule_backfill(tx, part.id, now)
-
-
-def _record_versions(
-    principal: Principal, tx: Transaction, done: ConfigPlan, built_in_types: Set[str], now: datetime
-) -> None:
-    """Secrets have no versions: which reference was in force when is in the audit trail's time, never a value."""
-    if done.kind == "secret":
-        return
-    for part in done.items_to_write:
-        by = (
-            system_principal(principal.tenant_id)
-            if done.kind == "entity_type" and part.name in built_in_types
-            else principal
+def _count(wanted: Items, stored: StoredTenant, merged: Merge) -> dict[str, ApplyCounts]:
+    """Return the counts that an apply would give."""
+    done = Counter((change.item.kind, change.action) for change in merged.changes)
+    present = Counter(item.kind for item in merged.writes if item in wanted)
+    others = Counter(item.kind for item in stored.state.current if item not in wanted and item not in merged.targets)
+    kinds: tuple[ItemKind, ...] = ("tenant", *plan.WRITE_ORDER, "entity", "edge", "document")
+    counts = {
+        kind: ApplyCounts(
+            created=(created := done[kind, "created"]),
+            changed=(changed := done[kind, "changed"]),
+            unchanged=present[kind] - created - changed,
+            kept=others[kind] if kind in plan.WRITE_ORDER else 0,
+            retired=done[kind, "switched_off"],
+            deleted=done[kind, "deleted"],
         )
-        config_versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now)
+        for kind in kinds
+    }
+    return _with_items_that_stay(counts, merged)
 
 
-def _apply_counts(changes: WriteCounts, kept: int = 0, retired: int = 0) -> ApplyCounts:
-    return ApplyCounts(changes.created, changes.changed, changes.unchanged, kept, retired)
+def _with_items_that_stay(counts: Mapping[ItemKind, ApplyCounts], merged: Merge) -> dict[str, ApplyCounts]:
+    """Return the counts with the records, links and documents that are in no pack any more and stay."""
+    stay = Counter(item.kind for item in merged.not_in_pack)
+    return {
+        kind: replace(one, kept=stay[kind]) if kind in {"entity", "edge", "document"} else one
+        for kind, one in counts.items()
+    }
+
+
+def _save(
+    principal: Principal, tx: Transaction, wanted: Items, merged: Merge, stored: StoredTenant, now: datetime
+) -> None:
+    """Store what the pack wanted, and what was there before."""
+    state = stored.state
+    applied = {
+        item: new
+        for item, new in merged.applied.items()
+        if new != state.applied.get(item) or (item in wanted and item in state.left_pack)
+    }
+    store.save_applied_items(tx, applied)
+    stay = [item for item in state.applied if item not in wanted and merged.applied.get(item, {}) is not None]
+    store.mark_items_left(tx, [item for item in stay if item not in state.left_pack])
+    if merged.changes:
+        actions = {change.item: change for change in merged.changes}
+        rows = [
+            _applied_change(item, actions.get(item), merged, stored) for item in dict.fromkeys([*actions, *applied])
+        ]
+        store.add_apply(tx, uuid7(now), principal.name, now, rows)
+
+
+def _applied_change(item: ItemId, change: ItemChange | None, merged: Merge, stored: StoredTenant) -> AppliedChange:
+    """Return the change with what it replaced; without a change only the digests are new."""
+    applied_before, record_id = stored.state.applied.get(item), stored.record_ids.get(item)
+    if change is None:
+        return AppliedChange(item.kind, item.name, record_id, {}, {}, applied_before)
+    current, target = stored.state.current.get(item), merged.targets[item]
+    if current is None or target is None:
+        after = digest_fields(target) if target is not None else None
+        return AppliedChange(item.kind, item.name, record_id, current, after, applied_before)
+    before = {name: current[name] for name in change.fields if name in current}
+    new: Digests = digest_fields({name: target[name] for name in change.fields if name in target})
+    return AppliedChange(
+        item.kind, item.name, record_id, before, {name: new.get(name, "") for name in change.fields}, applied_before
+    )

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+from parlour.infra.json_values import JsonObject
 from parlour.packs.format import Pack, Tool
+from parlour.packs.serialization import to_row
 from parlour.tools import tool_definition
 from parlour.tools.builtin.builtin_tools import BUILTIN_TOOLS
 
@@ -16,6 +18,11 @@ def add_built_in_tools(pack: Pack) -> Pack:
     return replace(
         pack, tools={**pack.tools, **{tool.name: _to_pack_tool(tool) for tool in BUILTIN_TOOLS if tool.name in named}}
     )
+
+
+def list_definitions() -> dict[str, JsonObject]:
+    """Return each built-in tool as its row, by name."""
+    return {tool.name: to_row(_to_pack_tool(tool)) for tool in BUILTIN_TOOLS}
 
 
 def _to_pack_tool(tool: tool_definition.Tool) -> Tool:

@@ -139,7 +139,8 @@ def _check_tools(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[Pa
     for name, tool, at in reading.iterate_models("tools", Tool):
         hosts = tenant.tool_hosts if tenant else ()
         for field, message in tool_definition.find_problems(to_tool_definition(name, tool, hosts)):
-            yield at.problem_at((field,), message)
+            if tenant or field not in {"endpoint", "lookup"}:  # which hosts are allowed, a wrong tenant.yaml cannot say
+                yield at.problem_at((field,), message)
         for field, address in (("endpoint", tool.endpoint), ("lookup", tool.lookup or "")):
             if address.startswith(tool_definition.BUILTIN_SCHEME):
                 yield from _check_name(at, (field,), "endpoint", address, endpoints)

@@ -1,15 +1,18 @@
-"""A pack's records and documents as the knowledge room takes them, and its routing keys."""
+"""What a pack says as items, records, links and documents, and its routing keys."""
 
+from collections.abc import Mapping
+
+from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft
 from parlour.infra.json_values import Json, JsonObject
 from parlour.models.demo_scenes import DEMO_SETTING
-from parlour.packs.format import Binding, Document, Pack, Record, RecordSource
+from parlour.packs import plan
+from parlour.packs.format import Document, Pack, Record, RecordSource
+from parlour.packs.items import ItemId, document_item, link_item, parse_record_key, record_item
 from parlour.packs.serialization import to_json_value, to_row
-from parlour.records.crud import RecordKey
 from parlour.records.pack_import import RecordDraft
 from parlour.records.properties import SOURCES_PROPERTY
 from parlour.records.record_links import LinkDraft
-from parlour.records.snapshots import SnapshotTemplate
 from parlour.tenancy import routing_keys
 from parlour.tools.tool_definition import host_of
 
@@ -22,14 +25,39 @@ LINK_HOSTS_SETTING = "link_hosts"
 OWN_HOSTS_SETTING = "own_hosts"
 """Further such hosts, which follow from the rest of the pack."""
 
+#: The tenant's settings that a pack says, with the value of a pack that says nothing.
+TENANT_SETTINGS: Mapping[str, Json] = {
+    TOOL_HOSTS_SETTING: [],
+    LINK_HOSTS_SETTING: [],
+    OWN_HOSTS_SETTING: [],
+    REPLIES_SETTING: {},
+    DEMO_SETTING: {},
+}
+DAILY_CAP_FIELD = "daily_cap_usd"
 
-def snapshot_templates(pack: Pack) -> list[SnapshotTemplate]:
-    """Return the entity types, as snapshots are made from them."""
-    rows = {key: to_row(kind) for key, kind in pack.entity_types.items()}
-    return [
-        SnapshotTemplate(key, str(row["display_name"]), _as_object(row["properties"]), _as_object(row["rag"]))
-        for key, row in rows.items()
-    ]
+
+def wanted_items(pack: Pack) -> dict[ItemId, JsonObject]:
+    """Return everything that the pack says, as items."""
+    items = {ItemId("tenant", "tenant"): _tenant_fields(pack), **plan.configuration_items(pack)}
+    items |= dict(record_item(draft) for draft in record_drafts(pack))
+    items |= {link_item(draft): {} for draft in link_drafts(pack)}
+    items |= dict(document_item(draft) for draft in document_drafts(pack))
+    return items
+
+
+def _tenant_fields(pack: Pack) -> JsonObject:
+    """Return the tenant's fields; a pack without a daily cap says nothing of it."""
+    tenant = pack.tenant
+    fields: JsonObject = {
+        "slug": tenant.slug,
+        "display_name": tenant.display_name,
+        TOOL_HOSTS_SETTING: [*tenant.tool_hosts],
+        LINK_HOSTS_SETTING: [*tenant.link_hosts],
+        REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
+        OWN_HOSTS_SETTING: [*_own_hosts(pack)],
+        DEMO_SETTING: to_json_value(pack.scenes),
+    }
+    return fields if tenant.daily_cap_usd is None else {**fields, DAILY_CAP_FIELD: tenant.daily_cap_usd}
 
 
 def record_drafts(pack: Pack) -> list[RecordDraft]:
@@ -69,18 +97,13 @@ def document_drafts(pack: Pack) -> list[DocumentDraft]:
     return [_document_draft(key, document) for key, document in pack.documents.items()]
 
 
-def binding_routing_keys(binding: Binding) -> list[str]:
-    """Return the routing keys of a binding: what in the outside world leads to it."""
-    whatsapp, web = binding.channels.whatsapp, binding.channels.web
-    keys = [routing_keys.gupshup_key(whatsapp.app)] if whatsapp and whatsapp.app else []
-    keys += [routing_keys.whatsapp_key(whatsapp.phone_number_id)] if whatsapp and whatsapp.phone_number_id else []
-    return [*keys, routing_keys.web_key(web.host)] if web else keys
-
-
-def parse_record_key(reference: str) -> RecordKey:
-    """`type/key` as the knowledge room has it."""
-    kind, _, key = reference.partition("/")
-    return RecordKey(kind, key)
+def binding_routing_keys(config: JsonObject) -> list[str]:
+    """Return the routing keys of a binding as it is stored: what in the outside world leads to it."""
+    channels = _as_object(config["channels"])
+    whatsapp, web = _as_object(channels.get("whatsapp")), _as_object(channels.get("web"))
+    keys = [routing_keys.gupshup_key(str(app))] if (app := whatsapp.get("app")) else []
+    keys += [routing_keys.whatsapp_key(str(number))] if (number := whatsapp.get("phone_number_id")) else []
+    return [*keys, routing_keys.web_key(str(web["host"]))] if web.get("host") else keys
 
 
 def _document_draft(key: str, document: Document) -> DocumentDraft:
@@ -98,20 +121,15 @@ def _document_draft(key: str, document: Document) -> DocumentDraft:
     )
 
 
-def _as_object(value: object) -> JsonObject:
+def _as_object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def merge_tenant_settings(pack: Pack, before: JsonObject) -> JsonObject:
-    """Return the tenant's settings with the pack's values; all others stay."""
-    given: JsonObject = {
-        TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts],
-        LINK_HOSTS_SETTING: [*pack.tenant.link_hosts],
-        OWN_HOSTS_SETTING: [*_own_hosts(pack)],
-        DEMO_SETTING: to_json_value(pack.scenes),
-    }
-    kept = {name: value for name, value in before.items() if name not in given}
-    return {**kept, **{name: value for name, value in given.items() if value}}
+def tenant_settings(fields: JsonObject, before: JsonObject) -> JsonObject:
+    """Return the tenant's settings with those that a pack says; all others stay."""
+    given = {name: fields[name] for name in TENANT_SETTINGS if name in fields}
+    others = {name: value for name, value in before.items() if name not in given}
+    return {**others, **{name: value for name, value in given.items() if value}}
 
 
 def _own_hosts(pack: Pack) -> list[str]:

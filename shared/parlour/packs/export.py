@@ -1,25 +1,28 @@
 """A tenant's configuration and knowledge as the files of a pack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft, export_documents
 from parlour.infra.errors import NotFound
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.infra.postgres import Database
 from parlour.models import spend
 from parlour.models.demo_scenes import DEMO_SETTING
-from parlour.packs import front_matter, model_validation, store
+from parlour.packs import built_in_tools, front_matter, model_validation, store
 from parlour.packs.drafts import LINK_HOSTS_SETTING, TOOL_HOSTS_SETTING
 from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
+from parlour.packs.items import ConfigKind
 from parlour.packs.pack_model import PackModel
 from parlour.packs.pack_parser import SCENES_FOLDER, TENANT_FILE
-from parlour.packs.plan import ConfigItem, ConfigKind
+from parlour.packs.plan import ConfigItem
 from parlour.packs.scene_format import Scene
 from parlour.packs.serialization import levels_to_words, to_file_fields
 from parlour.packs.source_positions import ParsedYaml
 from parlour.packs.yaml_writer import to_yaml
 from parlour.principal import Principal
+from parlour.records import type_registry
 from parlour.records.crud import RecordKey
 from parlour.records.pack_import import RecordDraft, export_records
 from parlour.records.properties import SOURCES_PROPERTY
@@ -41,8 +44,9 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     """Return the tenant's current pack (path -> text). Needs the role admin.
 
     Applying it changes nothing, and exporting again gives the same bytes: one fixed order and spelling, defaults left
-    out, comments lost. Left out are bindings that are switched off, and records and documents above the principal's
-    clearance with everything that refers to them; applying a pack removes neither.
+    out, comments lost. Left out are built-in tools and record types as Parlour defines them, bindings that are switched
+    off, and records and documents above the principal's clearance with everything that refers to them; applying a pack
+    removes none of these.
     """
     require_role(principal, "admin")
     with database.transaction(principal) as tx:
@@ -50,7 +54,9 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         if tenant is None:
             raise NotFound(f"tenant {principal.tenant_id} not found")
         cap = spend.read_own_cap(tx)
-        configuration = list(store.read_configuration(tx).values())
+        configuration = _own_configuration(
+            store.read_configuration(tx).values(), type_registry.list_pack_record_types(tx)
+        )
         entities, edges = export_records(principal, tx), export_links(principal, tx)
         documents = export_documents(principal, tx)
     shown = {one.key for one in entities}
@@ -58,6 +64,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
     row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
+    row["replies"] = tenant.settings.get(REPLIES_SETTING, {})
     if cap is not None:
         row["daily_cap_usd"] = float(cap)
     files = {
@@ -72,6 +79,17 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         if one.record_key is None or one.record_key in shown
     }
     return dict(sorted(files.items()))
+
+
+def _own_configuration(configuration: Iterable[ConfigItem], own_types: Collection[str]) -> list[ConfigItem]:
+    """Return the configuration without what Parlour adds to a pack when it is applied."""
+    built_in = built_in_tools.list_definitions()
+    return [
+        one
+        for one in configuration
+        if not (one.kind == "tool" and canonical_json(one.config) == canonical_json(built_in.get(one.name)))
+        and not (one.kind == "entity_type" and one.name not in own_types)
+    ]
 
 
 def _configuration_files(configuration: Sequence[ConfigItem]) -> dict[str, str]:

@@ -5,35 +5,70 @@ from pathlib import Path
 
 from parlour.infra.errors import InvalidPack, InvalidRequest, PackProblem
 from parlour.packs import pack_parser
+from parlour.text.spelling_suggestions import list_options
 
 
 def read_folder(folder: Path) -> dict[str, str]:
     """Return the files of a pack by path below `folder`, with /. Hidden files and folders are skipped.
 
-    InvalidRequest when there is no such folder, InvalidPack for files that are not UTF-8 text or too large.
+    InvalidRequest when the folder is missing, is no pack or cannot be read; InvalidPack for files that are not UTF-8
+    text, and for a pack that is too large.
     """
     if not folder.is_dir():
         raise InvalidRequest(f"{folder} is not a folder; give the folder that contains {pack_parser.TENANT_FILE}")
-    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    shown = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.split("/"))}
-    large = [name for name, path in shown.items() if path.stat().st_size > pack_parser.MAX_PACK_BYTES]
-    if large:
-        raise InvalidPack(
-            [PackProblem(name, 1, "-", f"is larger than {pack_parser.MAX_PACK_BYTES:,} bytes") for name in large]
-        )
-    return {name: _decode(name, path) for name, path in shown.items() if name not in pack_parser.IGNORED_FILES}
+    try:
+        return _read_pack(folder)
+    except OSError as error:
+        raise InvalidRequest(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def check_target(folder: Path) -> None:
+    """Raise InvalidRequest unless `folder` is missing or empty."""
+    try:
+        is_free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    except OSError as error:
+        raise InvalidRequest(f"{folder} cannot be read: {error.strerror}; choose a new folder") from None
+    if not is_free:
+        raise InvalidRequest(f"{folder} is not empty; choose a new folder")
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Write an exported pack below `folder`, making folders as needed; InvalidRequest for a path that leads out."""
+    """Write an exported pack below `folder`, making folders as needed.
+
+    InvalidRequest for a path that leads out, and for a folder that cannot be written.
+    """
     root = folder.resolve()
     for name in files:
         if not (root / name).resolve().is_relative_to(root):
             raise InvalidRequest(f"{name} points outside the folder; nothing was written")
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
+    try:
+        for name, text in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {error.filename}: {error.strerror}; choose another folder") from None
+
+
+def _read_pack(folder: Path) -> dict[str, str]:
+    if not (folder / pack_parser.TENANT_FILE).is_file():
+        raise InvalidRequest(_no_pack_message(folder))
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    shown = {
+        name: path
+        for name, path in paths.items()
+        if name not in pack_parser.IGNORED_FILES and not any(part.startswith(".") for part in name.split("/"))
+    }
+    problems = pack_parser.find_size_problems({name: path.stat().st_size for name, path in shown.items()})
+    if problems:
+        raise InvalidPack(problems)
+    return {name: _decode(name, path) for name, path in shown.items()}
+
+
+def _no_pack_message(folder: Path) -> str:
+    packs = sorted(str(path.parent) for path in folder.glob(f"*/{pack_parser.TENANT_FILE}"))
+    hint = f"; did you mean {list_options(packs)}?" if packs else "; give the folder of a pack"
+    return f"{folder} contains no {pack_parser.TENANT_FILE}{hint}"
 
 
 def _decode(name: str, path: Path) -> str:

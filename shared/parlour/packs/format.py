@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
+from parlour.conversations.canned_replies import ReplyCause
 from parlour.packs import field_formats
 from parlour.packs.pack_model import PackModel
 from parlour.packs.prompt_settings import AgentBudget, AgentMode, BudgetOverride, expand_number
@@ -44,6 +45,7 @@ Slug = Annotated[str, AfterValidator(field_formats.slug)]
 Identifier = Annotated[str, AfterValidator(field_formats.identifier)]
 RecordKey = Annotated[str, AfterValidator(field_formats.record_key)]
 RecordReference = Annotated[str, AfterValidator(field_formats.record_reference)]
+ReplyText = Annotated[str, Field(min_length=1, max_length=500)]
 Language = Annotated[str, AfterValidator(field_formats.language)]
 Level = Annotated[int, BeforeValidator(_parse_level)]
 Scalar = Annotated[Any, AfterValidator(field_formats.scalar_value)]
@@ -66,6 +68,7 @@ class Tenant(PackModel):
     secrets        name -> where the secret store keeps it; never the value itself.
     tool_hosts     the hosts that its tools may call, and no others.
     link_hosts     the hosts that links in replies may lead to, besides its own and those of its record types' links.
+    replies        what users read when no model answers: cause -> language -> text. The agent's languages choose.
     daily_cap_usd  what model calls may cost a day, in US dollars; left out, it stays as it is.
     """
 
@@ -75,6 +78,7 @@ class Tenant(PackModel):
     secrets: dict[Identifier, Annotated[str, AfterValidator(field_formats.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
     tool_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
     link_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
+    replies: dict[ReplyCause, dict[Language, ReplyText]] = {}  # noqa: RUF012 - pydantic copies it
 
 
 class Voice(PackModel):

@@ -86,7 +86,7 @@ class ParsedPack:
 
 def parse_pack(files: Mapping[str, str]) -> ParsedPack:
     """Read every file. Raises InvalidPack at once when the pack is too large; otherwise notes problems and goes on."""
-    oversized = list(_size_problems(files))
+    oversized = find_size_problems({path: len(text.encode(errors="surrogatepass")) for path, text in files.items()})
     if oversized:
         raise InvalidPack(oversized)
     reading = ParsedPack({path: text for path, text in sorted(files.items()) if path not in IGNORED_FILES})
@@ -147,21 +147,24 @@ def _misplaced_message(folder: str, name: str) -> str:
     return f"does not belong in a pack{near} (allowed: {TENANT_FILE}, {', '.join(_MODELS_BY_FOLDER)}, documents)"
 
 
-def _size_problems(files: Mapping[str, str]) -> Iterator[PackProblem]:
-    if len(files) > MAX_FILES:
-        yield PackProblem("-", 1, "-", f"a pack has at most {MAX_FILES} files; this one has {len(files)}")
-    sizes = {path: len(text.encode(errors="surrogatepass")) for path, text in files.items()}
+def find_size_problems(sizes: Mapping[str, int]) -> list[PackProblem]:
+    """Return what is too large in a pack whose files have these sizes in bytes; the whole first, then its files."""
+    total, yaml = sum(sizes.values()), sum(size for path, size in sizes.items() if not path.startswith("documents/"))
+    limits = [
+        (len(sizes), MAX_FILES, "files"),
+        (total, MAX_PACK_BYTES, "bytes"),
+        (yaml, MAX_TOTAL_YAML_BYTES, "bytes of YAML"),
+    ]
+    problems = [
+        PackProblem("-", 1, "-", f"a pack has at most {most:,} {unit}; this one has {count:,}")
+        for count, most, unit in limits
+        if count > most
+    ]
     for path, size in sorted(sizes.items()):
         most = MAX_DOCUMENT_BYTES if path.startswith("documents/") else MAX_YAML_BYTES
         if size > most:
-            yield PackProblem(path, 1, "-", f"is {size:,} bytes long; the limit is {most:,}")
-    whole, yaml = sum(sizes.values()), sum(size for path, size in sizes.items() if not path.startswith("documents/"))
-    if whole > MAX_PACK_BYTES:
-        yield PackProblem("-", 1, "-", f"a pack has at most {MAX_PACK_BYTES:,} bytes; this one has {whole:,}")
-    if yaml > MAX_TOTAL_YAML_BYTES:
-        yield PackProblem(
-            "-", 1, "-", f"a pack has at most {MAX_TOTAL_YAML_BYTES:,} bytes of YAML; this one has {yaml:,}"
-        )
+            problems.append(PackProblem(path, 1, "-", f"is {size:,} bytes long; the limit is {most:,}"))
+    return problems
 
 
 def _name_of(path: str) -> str:

@@ -1,19 +1,17 @@
-"""What an apply would write: the configuration of a pack against the one that is stored. Pure."""
+"""What an apply writes of the configuration: the merged parts against those that are stored. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.packs.format import Pack
+from parlour.packs.items import ConfigKind, ItemId, Items
 from parlour.packs.pack_model import PackModel
 from parlour.packs.serialization import to_row
 from parlour.records.write_counts import WriteCounts
-
-type ConfigKind = Literal["human", "team", "agent", "tool", "entity_type", "binding", "secret"]
 
 WRITE_ORDER: tuple[ConfigKind, ...] = ("secret", "human", "team", "agent", "tool", "entity_type", "binding")
 """What is referred to comes before what refers to it."""
@@ -48,14 +46,23 @@ class ConfigPlan:
 
 
 def plan_configuration(
-    pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
+    parts: Items, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
 ) -> list[ConfigPlan]:
-    """Return what differs, kind by kind, in the order of writing."""
-    return [_plan_kind(kind, pack_configuration(pack, kind), known, now) for kind in WRITE_ORDER]
+    """Return what differs from the stored configuration, kind by kind, in the order of writing."""
+    return [
+        _plan_kind(kind, {item.name: config for item, config in parts.items() if item.kind == kind}, known, now)
+        for kind in WRITE_ORDER
+    ]
 
 
-def pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
-    """Return the pack's parts of one kind by name, each as `store` reads it back."""
+def configuration_items(pack: Pack) -> dict[ItemId, JsonObject]:
+    """Return the pack's parts, each as `store` reads it back."""
+    return {
+        ItemId(kind, name): config for kind in WRITE_ORDER for name, config in _pack_configuration(pack, kind).items()
+    }
+
+
+def _pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
     if kind == "secret":
         return {name: {"reference": reference} for name, reference in pack.tenant.secrets.items()}
     by_kind: Mapping[str, Mapping[str, PackModel]] = {
@@ -90,22 +97,20 @@ def _plan_kind(
         for name, config in parts.items()
         if (before := known.get((kind, name))) and canonical_json(before.config) != canonical_json(config)
     ]
-    absent = [part for part in known.values() if part.kind == kind and part.name not in parts]
-    retired = list(_bindings_to_retire(absent))
+    retired = [one for one in changed if _is_retired(one, known)]
+    unchanged = len(parts) - len(created) - len(changed)
     return ConfigPlan(
         kind,
-        (*created, *changed, *retired),
-        WriteCounts(len(created), len(changed), len(parts) - len(created) - len(changed)),
-        kept_count=len(absent) - len(retired),
+        (*created, *changed),
+        WriteCounts(len(created), len(changed) - len(retired), unchanged),
+        kept_count=sum(1 for part in known.values() if part.kind == kind and part.name not in parts),
         retired_count=len(retired),
     )
 
 
-def _bindings_to_retire(absent: list[ConfigItem]) -> Iterator[ConfigItem]:
-    """Bindings that answer today and are not in the pack: switched off, under a version of their own."""
-    for part in absent:
-        if part.config.get("is_active"):
-            yield ConfigItem(part.kind, part.id, part.name, part.version + 1, {**part.config, "is_active": False})
+def _is_retired(part: ConfigItem, known: Mapping[tuple[ConfigKind, str], ConfigItem]) -> bool:
+    before = known[part.kind, part.name]
+    return bool(before.config.get("is_active")) and part.config.get("is_active") is False
 
 
 def item_ids(

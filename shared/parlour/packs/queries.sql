@@ -115,3 +115,57 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
 -- Where the secret store keeps a secret of this tenant.
 INSERT INTO secrets (tenant_id, id, name, reference) VALUES (current_tenant(), %(id)s, %(name)s, %(reference)s)
 ON CONFLICT (tenant_id, name) DO UPDATE SET reference = excluded.reference;
+
+-- name: delete_tool
+-- Delete a tool; its versions stay.
+DELETE FROM tools WHERE name = %(name)s;
+
+-- name: delete_unused_type
+-- Delete a record type without records; its versions stay.
+DELETE FROM entity_types t
+ WHERE t.key = %(key)s AND NOT EXISTS (SELECT FROM entities e WHERE (e.tenant_id, e.type_id) = (t.tenant_id, t.id));
+
+-- name: list_applied_items
+-- Digests of what the last apply wanted.
+SELECT kind, name, applied, is_in_pack FROM pack_items;
+
+-- name: save_applied_item
+-- What an apply wants for an item.
+INSERT INTO pack_items (tenant_id, kind, name, applied)
+VALUES (current_tenant(), %(kind)s, %(name)s, %(applied)s)
+    ON CONFLICT (tenant_id, kind, name) DO UPDATE SET applied = EXCLUDED.applied, is_in_pack = true;
+
+-- name: mark_items_left
+-- Items that the applied pack does not have.
+UPDATE pack_items SET is_in_pack = false
+ WHERE (kind, name) IN (SELECT * FROM unnest(%(kinds)s::text[], %(names)s::text[]));
+
+-- name: delete_applied_items
+-- Items that no pack has any more.
+DELETE FROM pack_items WHERE (kind, name) IN (SELECT * FROM unnest(%(kinds)s::text[], %(names)s::text[]));
+
+-- name: add_apply
+-- An apply that changed something.
+INSERT INTO pack_applies (tenant_id, id, applied_by, applied_at) VALUES (current_tenant(), %(id)s, %(by)s, %(now)s);
+
+-- name: add_change
+-- What an apply changed in an item.
+INSERT INTO pack_changes (tenant_id, id, apply_id, kind, name, record_id, before, after, applied_before)
+VALUES (current_tenant(), %(id)s, %(apply_id)s, %(kind)s, %(name)s, %(record_id)s, %(before)s, %(after)s, %(applied_before)s);
+
+-- name: delete_old_applies
+-- Only the newest applies can be undone.
+DELETE FROM pack_applies WHERE id NOT IN (SELECT id FROM pack_applies ORDER BY number DESC LIMIT %(most)s);
+
+-- name: find_last_apply
+-- The newest apply that was not undone.
+SELECT id, applied_by, applied_at FROM pack_applies ORDER BY number DESC LIMIT 1;
+
+-- name: list_changes
+-- What an apply changed.
+SELECT kind, name, record_id, before, after, applied_before
+  FROM pack_changes WHERE apply_id = %(apply_id)s ORDER BY kind, name;
+
+-- name: delete_apply
+-- An apply that was undone, with what it changed.
+DELETE FROM pack_applies WHERE id = %(id)s;

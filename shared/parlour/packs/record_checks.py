@@ -19,7 +19,9 @@ _HEADER_FIELDS = frozenset({"date", "author"})
 def find_record_problems(reading: ParsedPack) -> Iterator[PackProblem]:
     """Everything that is wrong with records and what leads to them."""
     own = reading.get_models("entity_types", EntityType)
-    types = {**built_in_types.list_built_in_types(), **own}
+    defined = reading.list_names("entity_types")
+    built_in = {name: kind for name, kind in built_in_types.list_built_in_types().items() if name not in defined}
+    types = {**built_in, **own}  # a type whose file is wrong checks nothing: it would find false problems
     names = reading.list_names("entity_types") | BUILT_IN_TYPES.keys()
     for name, kind, at in reading.iterate_models("entity_types", EntityType):
         yield from _check_reserved_properties(at, kind, name)

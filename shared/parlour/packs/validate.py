@@ -20,7 +20,7 @@ def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_too
     problems = [*found.problems, *cross_references.find_reference_problems(found, endpoints)]
     tenant = found.get_tenant()
     if problems or tenant is None:
-        raise InvalidPack(sorted(problems, key=_sort_key))
+        raise InvalidPack(sorted(dict.fromkeys(problems), key=_sort_key))
     return Pack(
         tenant=tenant,
         humans=found.get_models("humans", Human),

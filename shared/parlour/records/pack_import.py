@@ -7,6 +7,7 @@ Writing takes two steps, as for documents: `prepare_record_import` returns the s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest
@@ -14,7 +15,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.records import deltas, propagation, staleness, store
+from parlour.records import crud, deltas, propagation, staleness, store
 from parlour.records.propagation import RecordTransition
 from parlour.records.record import PROJECT_TYPE, RecordKey
 from parlour.records.record_type import RecordType
@@ -37,6 +38,15 @@ class RecordDraft:
     properties: JsonObject = field(default_factory=dict)
     classification: int = 0
     project: RecordKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRecord:
+    """A record as it is, in the form of a draft. version: 1 as long as nobody changed it."""
+
+    id: UUID
+    version: int
+    draft: RecordDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +113,32 @@ def import_records(
     return changes
 
 
-def list_records_not_in_pack(tx: Transaction, drafts: Sequence[RecordDraft]) -> list[str]:
-    """Return the handles of records that packs made and that are not among these."""
-    drafted = {draft.key for draft in drafts}
-    made = [RecordKey(entity.type, entity.key) for entity in store.list_pack_records(tx)]
-    return [str(key) for key in made if key not in drafted]
+def list_pack_records(tx: Transaction) -> list[RecordKey]:
+    """Return the keys of the records that packs made."""
+    return [RecordKey(entity.type, entity.key) for entity in store.list_pack_records(tx)]
+
+
+def read_records(tx: Transaction, keys: Sequence[RecordKey]) -> list[ImportedRecord]:
+    """Return the records of these keys as they are, whatever their level; deleted ones are left out."""
+    return [
+        ImportedRecord(
+            there.id,
+            there.version,
+            RecordDraft(key, there.name, there.properties, there.classification, _project(there)),
+        )
+        for key, there in _stored_by_key(tx, keys).items()
+    ]
+
+
+def list_records_with_additions(tx: Transaction, ids: Sequence[UUID]) -> list[UUID]:
+    """Return those records that people attached something to: a link, a file, a document or a project's record."""
+    return store.find_records_with_additions(tx, ids) if ids else []
+
+
+def delete_records(principal: Principal, tx: Transaction, keys: Sequence[RecordKey], now: datetime) -> None:
+    """Delete records with all that is about them. NotFound for one that is not there or above the clearance."""
+    for key in keys:
+        crud.delete_record(principal, tx, str(key), None, now)
 
 
 def export_records(principal: Principal, tx: Transaction) -> list[RecordDraft]:
@@ -162,8 +193,11 @@ def _transition(kind: RecordType, before: StoredRecord | None, after: StoredReco
 
 def _stored(tx: Transaction, drafts: Sequence[RecordDraft]) -> dict[RecordKey, StoredRecord]:
     """Return the stored records among these; deleted ones are left out."""
-    types, keys = [draft.key.type for draft in drafts], [draft.key.key for draft in drafts]
-    found = store.find_stored_records(tx, types, keys) if drafts else []
+    return _stored_by_key(tx, [draft.key for draft in drafts])
+
+
+def _stored_by_key(tx: Transaction, keys: Sequence[RecordKey]) -> dict[RecordKey, StoredRecord]:
+    found = store.find_stored_records(tx, [key.type for key in keys], [key.key for key in keys]) if keys else []
     return {RecordKey(entity.type, entity.key): entity for entity in found if not entity.is_deleted}
 
 

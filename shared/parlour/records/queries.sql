@@ -65,6 +65,20 @@ SELECT e.id, t.key AS type, e.key
  WHERE e.origin LIKE 'pack:%%' AND e.deleted_at IS NULL
  ORDER BY t.key, e.key;
 
+-- name: records_with_additions
+-- Records to which people attached something: a link, a file, or a record or document of their own.
+SELECT w.id
+  FROM unnest(%(ids)s::uuid[]) AS w (id)
+ WHERE EXISTS (SELECT FROM edges d WHERE w.id IN (d.source_id, d.target_id) AND d.created_by <> '')
+    OR EXISTS (SELECT FROM files f WHERE f.entity_id = w.id)
+    OR EXISTS (SELECT FROM entities e
+                WHERE e.project_id = w.id AND e.deleted_at IS NULL AND coalesce(e.origin, '') NOT LIKE 'pack:%%');
+
+-- name: used_types
+-- The keys of the record types that have records, deleted ones included.
+SELECT t.key AS name FROM entity_types t
+ WHERE EXISTS (SELECT FROM entities e WHERE (e.tenant_id, e.type_id) = (t.tenant_id, t.id));
+
 -- name: entity_types
 -- The kinds of record that the tenant has rows for, and whether Parlour itself put there what they say.
 SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
@@ -493,6 +507,17 @@ DELETE FROM work_due w
 -- name: stored_edges
 -- The links that leave some entities.
 SELECT source_id, target_id, relation FROM edges WHERE source_id = ANY(%(source_ids)s);
+
+-- name: links_between
+-- Those of the named links that exist between living records.
+SELECT w.source_type, w.source_key, w.target_type, w.target_key, w.relation
+  FROM unnest(%(source_types)s::text[], %(source_keys)s::text[], %(target_types)s::text[], %(target_keys)s::text[],
+              %(relations)s::text[]) AS w (source_type, source_key, target_type, target_key, relation)
+  JOIN entity_types st ON st.key = w.source_type
+  JOIN entities s ON (s.tenant_id, s.type_id, s.key) = (st.tenant_id, st.id, w.source_key) AND s.deleted_at IS NULL
+  JOIN entity_types tt ON tt.key = w.target_type
+  JOIN entities t ON (t.tenant_id, t.type_id, t.key) = (tt.tenant_id, tt.id, w.target_key) AND t.deleted_at IS NULL
+  JOIN edges d ON (d.tenant_id, d.source_id, d.target_id, d.relation) = (s.tenant_id, s.id, t.id, w.relation);
 
 -- name: add_edge
 -- Link two entities.

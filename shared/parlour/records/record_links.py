@@ -201,6 +201,24 @@ def _propagate_imported(
     propagation.propagate_links(principal, tx, told, now, PACK_ORIGIN)
 
 
+def find_links(tx: Transaction, drafts: Sequence[LinkDraft]) -> set[LinkDraft]:
+    """Return those of these links that exist between living records."""
+    found = store.find_links_between(
+        tx, [one.source for one in drafts], [one.target for one in drafts], [one.relation for one in drafts]
+    )
+    return {
+        LinkDraft(RecordKey(one.source_type, one.source_key), RecordKey(one.target_type, one.target_key), one.relation)
+        for one in found
+    }
+
+
+def remove_links(principal: Principal, tx: Transaction, drafts: Sequence[LinkDraft], now: datetime) -> None:
+    """Remove these links, whoever sees their ends. InvalidRequest when an end does not exist."""
+    ids = resolve_record_ids(tx, [end for draft in drafts for end in (draft.source, draft.target)])
+    for draft in drafts:
+        remove_derived_link(principal, tx, ids[draft.source], ids[draft.target], draft.relation, now)
+
+
 def export_links(principal: Principal, tx: Transaction) -> list[LinkDraft]:
     """Every link between entities that the principal may see, by its ends' keys."""
     return [

@@ -57,7 +57,7 @@ class IdRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RelationNameRow:
+class NameRow:
     """One name."""
 
     name: str
@@ -106,6 +106,14 @@ def list_all_records(tx: Transaction, clearance: int) -> list[StoredRecord]:
 
 def list_pack_records(tx: Transaction) -> list[RecordIdRow]:
     return tx.all(SQL["pack_entities"], RecordIdRow)
+
+
+def find_records_with_additions(tx: Transaction, ids: Sequence[UUID]) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["records_with_additions"], IdRow, ids=list(ids))]
+
+
+def list_used_types(tx: Transaction) -> frozenset[str]:
+    return frozenset(row.name for row in tx.all(SQL["used_types"], NameRow))
 
 
 def list_record_types(tx: Transaction) -> list[RecordType]:
@@ -293,7 +301,7 @@ def delete_link(tx: Transaction, source_id: UUID, target_id: UUID, relation: str
 
 
 def relations_in_use(tx: Transaction, clearance: int) -> frozenset[str]:
-    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], RelationNameRow, clearance=clearance))
+    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], NameRow, clearance=clearance))
 
 
 def _row_columns(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) -> dict[str, object]:
@@ -307,6 +315,21 @@ def _row_columns(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) 
         "metadata": draft.metadata,
         "now": now,
     }
+
+
+def find_links_between(
+    tx: Transaction, sources: Sequence[RecordKey], targets: Sequence[RecordKey], relations: Sequence[str]
+) -> list[LinkByKeys]:
+    """Return those of these links that exist; one per position of the three lists."""
+    return tx.all(
+        SQL["links_between"],
+        LinkByKeys,
+        source_types=[key.type for key in sources],
+        source_keys=[key.key for key in sources],
+        target_types=[key.type for key in targets],
+        target_keys=[key.key for key in targets],
+        relations=list(relations),
+    )
 
 
 def list_links_from(tx: Transaction, source_ids: Sequence[UUID]) -> list[StoredLink]:

@@ -37,6 +37,11 @@ def find_record_type_by_id(tx: Transaction, type_id: UUID) -> RecordType | None:
     return _as_current_version(found) if found else None
 
 
+def list_used_types(tx: Transaction) -> frozenset[str]:
+    """Return the keys of the types that have records, deleted ones included."""
+    return store.list_used_types(tx)
+
+
 def list_pack_record_types(tx: Transaction) -> dict[str, RecordType]:
     """Return the types that the tenant's packs define, by key; Parlour never changes those."""
     return {kind.key: kind for kind in store.list_record_types(tx) if not kind.is_built_in}

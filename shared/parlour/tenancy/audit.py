@@ -45,5 +45,5 @@ def add_entry(
 def list_entries(principal: Principal, tx: Transaction, limit: int, cursor: str = "") -> Page[AuditEntry]:
     """Return a page of the acts, the latest first. Needs the role viewer; InvalidRequest for a bad cursor."""
     require_role(principal, "viewer")
-    rows = store.list_audit_entries(tx, limit + 1, decode_id_cursor(cursor) if cursor else None)
+    rows = store.list_audit_entries(tx, principal.clearance, limit + 1, decode_id_cursor(cursor) if cursor else None)
     return cut_page(rows, limit, lambda entry: (entry.at, entry.id))

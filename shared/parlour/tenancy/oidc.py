@@ -29,17 +29,21 @@ _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A way to sign in to the console: an issuer, the client id of the console there, and what people call it."""
+    """A way to sign in to the console: an issuer, the client id of the console there, and what people call it.
+
+    token_origins: further origins that the page may connect to, where the issuer's token endpoint is not its own.
+    """
 
     issuer: str
     client_id: str
     name: str
+    token_origins: tuple[str, ...] = ()
 
     @property
-    def origin(self) -> str:
-        """The issuer's origin, which the console's page may connect to."""
+    def origins(self) -> tuple[str, ...]:
+        """The origins that the console's page may connect to."""
         parts = urlsplit(self.issuer)
-        return f"{parts.scheme}://{parts.netloc}"
+        return (f"{parts.scheme}://{parts.netloc}", *self.token_origins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +72,15 @@ def parse_issuers(text: str) -> tuple[str, ...]:
     return issuers
 
 
-def parse_sign_ins(issuers: Sequence[str], client_ids: str) -> tuple[SignIn, ...]:
+def parse_sign_ins(issuers: Sequence[str], client_ids: str, token_origins: str) -> tuple[SignIn, ...]:
     """Return how people sign in to the console; none without a client id.
 
-    Misconfigured unless there is one client id for all issuers, or one for each, comma-separated in their order.
+    Misconfigured unless there is one client id for all issuers, or one for each, comma-separated in their order, and
+    each of the comma-separated token origins is `https://host`.
     """
+    origins = tuple(part.strip() for part in token_origins.split(",") if part.strip())
+    if any(not _is_https(origin) or urlsplit(origin).path for origin in origins):
+        raise Misconfigured("OIDC_TOKEN_ORIGINS: write https://host, separated by commas")
     found = [part.strip() for part in client_ids.split(",") if part.strip()]
     if not found:
         return ()
@@ -80,15 +88,24 @@ def parse_sign_ins(issuers: Sequence[str], client_ids: str) -> tuple[SignIn, ...
         raise Misconfigured("OIDC_CLIENT_ID: write one client id, or one for each of OIDC_ISSUERS in the same order")
     each = found * len(issuers) if len(found) == 1 else found
     pairs = zip(issuers, each, strict=True)
-    return tuple(SignIn(issuer, client_id, urlsplit(issuer).hostname or issuer) for issuer, client_id in pairs)
+    return tuple(SignIn(issuer, client_id, urlsplit(issuer).hostname or issuer, origins) for issuer, client_id in pairs)
 
 
 class TrustedIssuers:
     """The trusted issuers and their keys. May be shared between threads."""
 
-    def __init__(self, trusted: Sequence[str], audience: str, fetch: Callable[[str], JsonObject]) -> None:
+    def __init__(
+        self,
+        trusted: Sequence[str],
+        audience: str,
+        fetch: Callable[[str], JsonObject],
+        sign_ins: Sequence[SignIn] = (),
+    ) -> None:
+        """Accept tokens for `audience`, and those that an issuer gave the console, whose audience is its client id."""
         self._keys = {issuer: _IssuerKeys(issuer, fetch) for issuer in trusted}
-        self._audience = audience
+        self._audiences = {issuer: {audience} for issuer in trusted}
+        for sign_in in sign_ins:
+            self._audiences[sign_in.issuer].add(sign_in.client_id)
         self._lock = threading.Lock()
 
     def verify(self, text: str, now: datetime) -> Identity:
@@ -109,8 +126,8 @@ class TrustedIssuers:
         if claims.get("iss") != issuer:
             raise Unauthenticated(reason="issuer")
         audience = claims.get("aud")
-        has_audience = audience == self._audience or (isinstance(audience, list) and self._audience in audience)
-        if not has_audience:
+        named = audience if isinstance(audience, list) else [audience]
+        if not any(isinstance(one, str) and one in self._audiences[issuer] for one in named):
             raise Unauthenticated(reason="audience")
         signed_tokens.verify_times(claims, now)
         return Identity(issuer, signed_tokens.get_text_claim(claims, "sub"))

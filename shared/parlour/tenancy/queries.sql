@@ -53,6 +53,22 @@ RETURNING tenant_id, slug, display_name, status, settings, version, created_at, 
 UPDATE tenants SET status = %(status)s, updated_at = %(now)s
 RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
 
+-- name: list_secrets
+-- The tenant's secrets, and which active bindings and which tools of active bindings' agents need each.
+SELECT s.name, s.reference,
+       ARRAY(SELECT 'binding ' || b.slug
+               FROM bindings b, jsonb_each(b.channels) AS channel (name, settings)
+              WHERE b.tenant_id = s.tenant_id AND b.is_active AND channel.settings ->> 'api_key' = s.name
+              ORDER BY b.slug COLLATE "C")
+       || ARRAY(SELECT 'tool ' || one.name
+                  FROM tools one
+                 WHERE one.tenant_id = s.tenant_id AND one.auth = s.name
+                   AND EXISTS (SELECT FROM agents a JOIN bindings b ON b.tenant_id = a.tenant_id AND b.agent_id = a.id
+                                WHERE a.tenant_id = s.tenant_id AND b.is_active AND one.name = ANY(a.tools))
+                 ORDER BY one.name COLLATE "C") AS used_by
+  FROM secrets s
+ ORDER BY s.name COLLATE "C";
+
 -- name: find_persona
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
 -- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of
@@ -291,11 +307,19 @@ VALUES (current_tenant(), %(id)s, %(actor)s, %(action)s, %(target)s, %(details)s
     ON CONFLICT DO NOTHING;
 
 -- name: list_audit_entries
--- The audit trail, the latest first, from before an entry on.
-SELECT id, actor, action, target, details, at
-  FROM audit_log
- WHERE %(before_at)s::timestamptz IS NULL OR (at, id) < (%(before_at)s::timestamptz, %(before_id)s::uuid)
- ORDER BY at DESC, id DESC LIMIT %(most)s;
+-- The audit trail, the latest first, from before an entry on, with the names of who acted and of what they changed.
+SELECT l.id, l.actor, COALESCE(m.display_name, k.name, '') AS actor_name, l.action, l.target,
+       COALESCE(tm.display_name, tk.name, e.name, '') AS target_name, l.details, l.at
+  FROM audit_log l
+  LEFT JOIN members m ON m.tenant_id = l.tenant_id AND l.actor = 'member:' || m.id
+  LEFT JOIN api_keys k ON k.tenant_id = l.tenant_id AND l.actor = 'key:' || k.id
+  LEFT JOIN members tm ON tm.tenant_id = l.tenant_id AND l.target = 'member:' || tm.id
+  LEFT JOIN api_keys tk ON tk.tenant_id = l.tenant_id AND l.target = 'key:' || tk.id
+  LEFT JOIN entities e ON e.tenant_id = l.tenant_id
+                      AND e.id = CASE WHEN l.target LIKE 'entity:%%' THEN split_part(l.target, ':', 2)::uuid END
+                      AND e.classification <= %(clearance)s
+ WHERE %(before_at)s::timestamptz IS NULL OR (l.at, l.id) < (%(before_at)s::timestamptz, %(before_id)s::uuid)
+ ORDER BY l.at DESC, l.id DESC LIMIT %(most)s;
 
 -- name: take_token
 -- Take a token from a bucket, which is full when it is new; without one the refusal is counted. A few buckets that nobody

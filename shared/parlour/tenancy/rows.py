@@ -174,11 +174,28 @@ class CredentialRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One administrative act. `actor` is the name of a principal, `target` is `<kind>:<id>`."""
+    """One administrative act. `actor` is a principal and `target` what it changed, both as `<kind>:<id>`; names are ""
+    when unknown, or not the reader's to see."""
 
     id: UUID
     actor: str
+    actor_name: str
     action: str
     target: str
+    target_name: str
     details: JsonObject
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSecret:
+    """One secret that a tenant's pack names.
+
+    name       what the tenant's bindings and tools call it.
+    reference  its name in the secret store.
+    used_by    bindings and tools that need it, as `binding site-desk` and `tool raise_rfi`.
+    """
+
+    name: str
+    reference: str
+    used_by: list[str]

@@ -23,6 +23,7 @@ from parlour.tenancy.rows import (
     Session,
     Tenant,
     TenantLabel,
+    TenantSecret,
     TenantStatus,
     User,
 )
@@ -258,9 +259,11 @@ def add_audit_entry(tx: Transaction, **values: str | UUID | datetime | JsonObjec
     tx.run(SQL["add_audit_entry"], **values)
 
 
-def list_audit_entries(tx: Transaction, limit: int, before: tuple[datetime, UUID] | None) -> list[AuditEntry]:
+def list_audit_entries(
+    tx: Transaction, clearance: int, limit: int, before: tuple[datetime, UUID] | None
+) -> list[AuditEntry]:
     at, id_ = before or (None, None)
-    return tx.all(SQL["list_audit_entries"], AuditEntry, most=limit, before_at=at, before_id=id_)
+    return tx.all(SQL["list_audit_entries"], AuditEntry, clearance=clearance, most=limit, before_at=at, before_id=id_)
 
 
 def parse_tenant(row: JsonObject) -> Tenant:
@@ -279,3 +282,7 @@ def _convert(kind: object, value: Any) -> object:
     if kind is datetime:
         return datetime.fromisoformat(value)
     return tuple(value) if get_origin(kind) is tuple else value
+
+
+def list_secrets(tx: Transaction) -> list[TenantSecret]:
+    return tx.all(SQL["list_secrets"], TenantSecret)

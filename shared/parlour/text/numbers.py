@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from parlour.text.dates import Date, extract_dates
+from parlour.text.words import word_parts
 
 
 def _spellings(text: str) -> dict[str, str]:
@@ -77,6 +78,22 @@ _NUMBER_WORDS = (
     | {word: 10 * value for value, word in enumerate(_TENS_WORDS, start=2)}
 )
 _MULTIPLIERS = {"dozen": 12, "hundred": 100}
+
+#: The digits as people spell them in phone numbers, by language, and what repeats the next one.
+_DIGIT_WORDS = {
+    word: str(digit)
+    for names in (
+        "zero oh nought|one|two|three|four|five|six|seven|eight|nine",
+        "null|eins|zwei zwo|drei|vier|fünf|sechs|sieben|acht|neun",
+        "cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve",
+        "शून्य ज़ीरो जीरो|एक|दो|तीन|चार|पांच पाँच|छह छः छे|सात|आठ|नौ",
+        "shunya|ek|do|teen|char chaar|paanch panch|chhe chhah|saat|aath|nau",
+        "பூஜ்யம் பூஜ்ஜியம்|ஒன்று|இரண்டு|மூன்று|நான்கு|ஐந்து|ஆறு|ஏழு|எட்டு|ஒன்பது",
+    )
+    for digit, group in enumerate(names.split("|"))
+    for word in group.split()
+}
+_REPEAT_WORDS = {"double": 2, "doppel": 2, "doble": 2, "डबल": 2, "டபுள்": 2, "triple": 3}
 _WRITTEN_NUMBER = re.compile(
     rf"\b(?P<words>(?:{'|'.join(_TENS_WORDS)})(?:[-\s](?:one|{'|'.join(_SMALL_NUMBER_WORDS[:8])})\b)?|(?:{'|'.join(_SMALL_NUMBER_WORDS)})\b"
     rf"|(?:a|one)(?=\s(?:dozen|hundred|{_SCALE_WORDS})))\b(?:\s(?P<times>dozen|hundred)\b)?(?P<scale>\s{_SCALE_WORDS})?",
@@ -267,3 +284,15 @@ def _possible_values(digits: str) -> Iterator[Decimal]:
         yield Decimal(before + after)
     if comma and head.isdigit() and len(tail) == 3:
         yield Decimal(digits.replace(",", "."))
+
+
+def spelled_digits(text: str) -> str:
+    """Return all digits of a text in order, also those that are spelled out: "oh seven, double five" is 0755."""
+    digits: list[str] = []
+    repeat = 1
+    for word in word_parts(ascii_digits(text).casefold()):
+        repeated = _REPEAT_WORDS.get(word)
+        found = word if word.isdecimal() else _DIGIT_WORDS.get(word, "")
+        digits.append(found * repeat if len(found) == 1 else found)
+        repeat = repeated or 1
+    return "".join(digits)

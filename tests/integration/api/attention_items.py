@@ -75,6 +75,28 @@ class AttentionItems:
         )
         return outbox_id
 
+    def add_waiting_reply(self, problem: str | None) -> UUID:
+        """A reply that waits for another attempt."""
+        outbox_id = self.add_reply("pending")
+        self._run(
+            "UPDATE outbox SET problem = %(problem)s, created_at = %(at)s - interval '1 hour' WHERE id = %(id)s",
+            id=outbox_id,
+            problem=problem,
+        )
+        self._run(
+            "INSERT INTO work_due (tenant_id, kind, id, due_at) VALUES (current_tenant(), 'outbox', %(id)s, %(at)s)",
+            id=outbox_id,
+        )
+        return outbox_id
+
+    def set_secret_name(self, name: str) -> None:
+        """Name the secret of every binding's WhatsApp provider."""
+        self._run(
+            "UPDATE bindings SET updated_at = %(at)s, channels = channels || "
+            "jsonb_build_object('whatsapp', jsonb_build_object('api_key', %(name)s::text))",
+            name=name,
+        )
+
     def add_failed_turn(self) -> UUID:
         """A turn that failed for good; what was written is parked."""
         turn_id = self._turn("failed", "unexpected_error")

@@ -22,6 +22,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.infra.queues import QueueMessage
+from parlour.infra.secrets import SecretStatus
 from parlour.jobs.dead_letters import DiscardResult, RedriveResult
 from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
 from parlour.tenancy.authentication import Authenticator
@@ -194,7 +195,7 @@ class FakeDeadLetters:
 
 @dataclass
 class FakeQueues:
-    """The queues besides that of web turns, and what each gave up on."""
+    """The queues besides that of web turns, what each gave up on, and the state of secrets and providers."""
 
     messaging: RecordingQueue = field(default_factory=RecordingQueue)
     tools: RecordingQueue = field(default_factory=RecordingQueue)
@@ -204,6 +205,8 @@ class FakeQueues:
     pulse: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     wakeups: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     bucket: FakeBucket = field(default_factory=FakeBucket)
+    secret_statuses: dict[str, SecretStatus] = field(default_factory=dict)
+    providers: dict[str, Callable[[], None]] = field(default_factory=dict)
     dead_letters: dict[str, FakeDeadLetters] = field(
         default_factory=lambda: {
             name: FakeDeadLetters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest")
@@ -252,6 +255,8 @@ def make_dependencies(
             [PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]
         ),
         clock=clock,
+        find_secret_status=lambda reference: queues.secret_statuses.get(reference, "missing"),
+        providers=queues.providers,
         environment="test",
     )
 

@@ -14,7 +14,7 @@ from parlour.tools import callbacks
 from parlour.tools.callbacks import Callback
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 from tests.integration.api.attention_items import AttentionItems
-from tests.integration.api.conftest import TOKEN_SECRET, FakeQueues, operator_headers
+from tests.integration.api.conftest import TOKEN_SECRET, FakeQueues, operator_headers, sample_pack_files
 from tests.integration.day_pulse_reading import read_pulses
 from tests.integration.web_conversation import WebConversation
 
@@ -39,6 +39,7 @@ class DescribedTenant:
             **dict.fromkeys(("post_message", "start_attachment", "update_session", "get_own_memory"), visitor),
             **dict.fromkeys(("start_phone_link", "confirm_phone_link"), visitor),
             "sign_out_everywhere": _bearer(self._open_session()["visitor_token"]),
+            "undo_pack": self._apply_other_pack(),
         }
 
     def prepare(self) -> tuple[Examples, Examples]:
@@ -127,6 +128,13 @@ class DescribedTenant:
         answer = self._client.post("/v1/sessions", json={"tenant": TENANT_SLUG, "binding": "site-desk"})
         opened: dict[str, Any] = answer.json()
         return opened
+
+    def _apply_other_pack(self) -> dict[str, str]:
+        """Return the credentials for a tenant whose only apply may be undone."""
+        headers = operator_headers("undone")
+        pack = {"files": sample_pack_files("undone", "undone.example")}
+        assert self._client.put("/v1/pack", json=pack, headers=headers).status_code == 200
+        return headers
 
     def _get(self, path: str) -> Any:
         answer = self._client.get(path, headers=self.headers)

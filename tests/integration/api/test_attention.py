@@ -61,7 +61,7 @@ def refused(answer: Any) -> str:
 
 def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> None:
     found = listed(client)
-    assert found["counts"] == {"tool_calls": 0, "replies": 0, "turns": 0, "spend": 0, "total": 0}
+    assert found["counts"] == {"tool_calls": 0, "replies": 0, "waiting": 0, "turns": 0, "spend": 0, "total": 0}
     assert found["items"] == []
     assert found["spend"] == {
         "spent_usd": "0",
@@ -83,7 +83,7 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
         trouble.add_failed_turn(),
     )
     found = listed(client)
-    assert found["counts"] == {"tool_calls": 1, "replies": 2, "turns": 1, "spend": 0, "total": 4}
+    assert found["counts"] == {"tool_calls": 1, "replies": 2, "waiting": 0, "turns": 1, "spend": 0, "total": 4}
     shown, unsure, held_back, parked = found["items"]
     assert [one["kind"] for one in found["items"]] == [
         "unknown_tool_call",
@@ -109,6 +109,32 @@ def test_a_stored_code_is_no_part_of_the_reason_that_people_read(client: TestCli
     trouble.query("UPDATE outbox SET problem = 'window_closed: the user last wrote more than a day ago' RETURNING 1")
     (held,) = items_of(client, "held_reply")
     assert held["reason"] == {"code": "window_closed", "message": "The user last wrote more than a day ago."}
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "message", "what_to_do"),
+    [
+        ("missing_secret: secret x is missing", "missing_secret", "for the secret gupshup_api_key.", "secrets set"),
+        ("key_refused: Gupshup answered 401", "key_refused", "Gupshup answered 401.", "secrets set gupshup_api_key"),
+        ("provider_unavailable: Gupshup answered 503", "provider_unavailable", "Gupshup answered 503.", "status page"),
+        ("secret_unavailable: no answer", "secret_unavailable", "the secret store does not answer", "parlour doctor"),
+        ("misconfigured: the provider is unknown", "misconfigured", "The provider is unknown.", "apply the pack"),
+        (None, "delayed", "No attempt to send it has ended yet.", "parlour doctor"),
+    ],
+)
+def test_waiting_reply_says_why_and_what_to_do(
+    client: TestClient, trouble: AttentionItems, problem: str | None, code: str, message: str, what_to_do: str
+) -> None:
+    trouble.set_secret_name("gupshup_api_key")
+    reply = trouble.add_waiting_reply(problem)
+    found = listed(client)
+    (item,) = found["items"]
+    assert (item["kind"], item["id"], item["reason"]["code"]) == ("waiting_reply", str(reply), code)
+    assert message in item["reason"]["message"]
+    assert what_to_do in item["what_to_do"]
+    assert (found["counts"]["waiting"], found["counts"]["total"]) == (1, 1)
+    trouble.query("UPDATE outbox SET state = 'sent' RETURNING 1")
+    assert listed(client)["items"] == []
 
 
 def test_of_a_phone_number_only_the_last_digits_are_shown(client: TestClient, trouble: AttentionItems) -> None:

@@ -1,13 +1,17 @@
 """Configuring a tenant over the API, and who may."""
 
 import uuid
+from unittest.mock import Mock
 
 import pytest
 from fastapi.testclient import TestClient
 
+from parlour.infra.errors import SecretUnavailable
 from tests.integration.api.conftest import (
+    AGENT,
     DONE_EVENT,
     EventFeed,
+    FakeQueues,
     VisitorSession,
     create_key_headers,
     operator_headers,
@@ -32,6 +36,7 @@ FOR_VIEWERS = [
     ("GET", "/v1/turns", None),
     ("GET", f"/v1/turns/{NOBODY}", None),
     ("GET", "/v1/bindings", None),
+    ("GET", "/v1/secrets", None),
     ("GET", "/v1/tenant", None),
     ("GET", "/v1/audit", None),
 ]
@@ -175,3 +180,85 @@ def test_a_viewer_sees_the_turns_of_their_own_tenant(
     assert client.get("/v1/turns", params={"session_id": str(uuid.uuid4())}, headers=viewer).json()["turns"] == []
     for path in (f"/v1/turns/{turn_id}", f"/v1/turns/{uuid.uuid4()}"):
         assert client.get(path, headers=create_key_headers(client, brick, "viewer")).status_code == 404
+
+
+def test_secrets_are_listed_with_their_users_and_status(client: TestClient, acme: str, queues: FakeQueues) -> None:
+    files = sample_pack_files(acme, "acme.example") | {
+        "tenant.yaml": "slug: acme\ndisplay_name: Acme\ntool_hosts: [tools.example]\nsecrets:\n"
+        "  gupshup: parlour/tenants/acme/gupshup\n  site: parlour/tenants/acme/site\n"
+        "  spare: parlour/tenants/acme/spare\n",
+        "tools/raise_rfi.yaml": "description: Raise a request for information.\nendpoint: https://tools.example/rfi\n"
+        "auth: site\nschema: {type: object, properties: {}}\n",
+        "agents/adviser.yaml": AGENT.replace("tools: [", "tools: [raise_rfi, "),
+    }
+    desk = files["bindings/desk.yaml"].removesuffix("}\n")
+    number = "provider: gupshup, app: Acme, source: '447700900123', api_key: gupshup"
+    files["bindings/desk.yaml"] = f"{desk}, whatsapp: {{{number}}}}}\n"
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme))
+    assert answer.status_code == 200, answer.text
+    queues.secret_statuses |= {"parlour/tenants/acme/site": "stored", "parlour/tenants/acme/spare": "unreadable"}
+    found = client.get("/v1/secrets", headers=create_key_headers(client, acme, "viewer")).json()["secrets"]
+    assert [(one["name"], one["used_by"], one["status"]) for one in found] == [
+        ("gupshup", ["binding desk"], "missing"),
+        ("site", ["tool raise_rfi"], "stored"),
+        ("spare", [], "unreadable"),
+    ]
+
+
+def test_status_of_a_secret_is_unknown_while_the_store_is_away(
+    client: TestClient, acme: str, queues: FakeQueues
+) -> None:
+    files = sample_pack_files(acme, "acme.example")
+    files["tenant.yaml"] += "secrets: {gupshup: parlour/tenants/acme/gupshup}\n"
+    client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme))
+    queues.secret_statuses = Mock(get=Mock(side_effect=SecretUnavailable))
+    (secret,) = client.get("/v1/secrets", headers=operator_headers(acme)).json()["secrets"]
+    assert secret["status"] == "unknown"
+
+
+SITES = {
+    "entity_types/site.yaml": "display_name: Site\nproperties:\n  area: {type: number}\n",
+    "entities/site.yaml": "- key: S-1\n  name: North yard\n  properties: {area: 1}\n",
+}
+
+
+def test_a_conflict_of_a_pack_is_told_with_both_values_and_decided_per_field(client: TestClient) -> None:
+    headers, files = operator_headers("acme"), {**sample_pack_files("acme", "acme.example"), **SITES}
+    assert client.put("/v1/pack", json={"files": files}, headers=headers).status_code == 200
+    assert client.patch("/v1/entities/site/S-1", json={"properties": {"area": 9}}, headers=headers).status_code == 200
+    files["entities/site.yaml"] = files["entities/site.yaml"].replace("area: 1", "area: 2")
+
+    planned = client.put("/v1/pack", json={"files": files, "dry_run": True}, headers=headers).json()
+    conflict = {"item": "site/S-1", "field": "properties.area", "pack_value": 2, "current_value": 9, "withheld": False}
+    assert planned["conflicts"] == [{**conflict, "taken": False}]
+    assert (planned["dry_run"], planned["changed"], planned["changes"]) == (True, False, [])
+    decision = {"item": "site/S-1", "field": "properties.area", "choice": "take"}
+    done = client.put("/v1/pack", json={"files": files, "decisions": [decision]}, headers=headers).json()
+    assert done["conflicts"] == [{**conflict, "taken": True}]
+    assert done["changes"] == [{"item": "site/S-1", "action": "changed", "fields": ["properties.area"]}]
+    undone = client.post("/v1/pack/undo", json={}, headers=headers).json()
+    assert undone["restored"] == done["changes"]
+    assert client.get("/v1/entities/site/S-1", headers=headers).json()["properties"]["area"] == 9
+
+
+def test_an_undo_without_an_apply_and_by_a_viewer_is_refused(client: TestClient, acme: str) -> None:
+    headers = operator_headers(acme)
+    assert client.post("/v1/pack/undo", json={}, headers=headers).status_code == 200
+    assert client.post("/v1/pack/undo", json={}, headers=headers).status_code == 404
+    viewer = create_key_headers(client, acme, "viewer")
+    assert client.post("/v1/pack/undo", json={}, headers=viewer).status_code == 403
+
+
+def test_single_items_of_a_pack_are_deleted_and_stay_away(client: TestClient) -> None:
+    headers, files = operator_headers("acme"), {**sample_pack_files("acme", "acme.example"), **SITES}
+    client.put("/v1/pack", json={"files": files}, headers=headers)
+    (document,) = client.get("/v1/documents", headers=headers).json()["documents"]
+
+    assert client.delete(f"/v1/documents/{document['handle']}?version=7", headers=headers).status_code == 409
+    assert client.delete(f"/v1/documents/{document['handle']}", headers=headers).status_code == 204
+    assert client.delete("/v1/entities/site/S-1", headers=headers).status_code == 204
+
+    again = client.put("/v1/pack", json={"files": files}, headers=headers).json()
+    assert again["changed"] is False
+    assert {one["item"] for one in again["edits"]} == {document["handle"], "site/S-1"}
+    assert client.get("/v1/documents", headers=headers).json()["documents"] == []

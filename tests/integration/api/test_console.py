@@ -153,7 +153,7 @@ def test_the_page_is_told_who_answers_on_a_laptop(showing: Callable[..., TestCli
 def test_the_page_is_told_how_to_sign_in_and_may_ask_exactly_these_issuers(
     database_pool: DatabasePool, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues
 ) -> None:
-    ways = parse_sign_ins(("https://login.example.com/t1", "http://127.0.0.1:8704"), "console")
+    ways = parse_sign_ins(("https://login.example.com/t1", "http://127.0.0.1:8704"), "console", "")
     services = replace(make_dependencies(database_pool, clock, queue, queues), sign_ins=ways)
     client = TestClient(create_app(services))
     assert client.get("/console/settings.json").json()["sign_in"] == [

@@ -1,10 +1,23 @@
 """Dead letters over the API: counted and redriven by whoever runs the deployment, and by nobody else."""
 
+from unittest.mock import Mock
+
 import pytest
 from fastapi.testclient import TestClient
 
-from parlour.infra.errors import QueueUnavailable
-from tests.integration.api.conftest import OPERATOR, FakeQueues, VisitorSession, create_key_headers, operator_headers
+from parlour.infra import migrator
+from parlour.infra.errors import ProviderUnavailable, QueueUnavailable
+from parlour.infra.migrator import Migration
+from tests.integration.api.attention_items import AttentionItems
+from tests.integration.api.conftest import (
+    OPERATOR,
+    EventFeed,
+    FakeQueues,
+    ManualClock,
+    VisitorSession,
+    create_key_headers,
+    operator_headers,
+)
 
 OPERATED = {"Authorization": f"Bearer {OPERATOR}"}
 
@@ -54,3 +67,48 @@ def test_a_queue_that_is_away_is_tried_again_later(client: TestClient, queues: F
     answer = client.post("/v1/operations/redrive", json={"queue": "intake"}, headers=OPERATED)
     assert answer.status_code == 503
     assert "3 were moved" in answer.json()["error"]["message"]
+
+
+def find_health(client: TestClient) -> dict[str, tuple[str, str]]:
+    answer = client.get("/v1/operations/health", headers=OPERATED)
+    assert answer.status_code == 200, answer.text
+    return {check["name"]: (check["status"], check["found"]) for check in answer.json()["checks"]}
+
+
+def test_health_of_a_working_deployment_is_ok(client: TestClient, queues: FakeQueues) -> None:
+    queues.providers["gupshup"] = lambda: None
+    found = find_health(client)
+    assert {status for status, _ in found.values()} == {"ok"}
+    assert {"database schema", "overdue work", "queue outbox", "signing key", "embeddings"} <= found.keys()
+    assert found["provider gupshup"] == ("ok", "it answers")
+
+
+def test_health_names_what_is_wrong_and_what_to_do(
+    client: TestClient, feed: EventFeed, queues: FakeQueues, clock: ManualClock
+) -> None:
+    trouble = AttentionItems(feed.database, feed.tenant_id, feed.session_id, feed.now)
+    trouble.add_waiting_reply(None)
+    queues.dead_letters["outbox"].amount = 2
+    queues.dead_letters["tools"].problem = QueueUnavailable("the dead letters could not be counted; try again")
+    queues.providers["gupshup"] = Mock(side_effect=ProviderUnavailable("https://gupshup.test does not answer"))
+    clock.advance(hours=1)
+    found = find_health(client)
+    assert found["queue outbox"] == ("warning", "2 dead letters")
+    assert found["queue tools"][0] == "failed"
+    assert found["provider gupshup"] == ("failed", "https://gupshup.test does not answer")
+    assert found["overdue work"][0] == "warning"
+    checks = client.get("/v1/operations/health", headers=OPERATED).json()["checks"]
+    assert all(bool(check["what_to_do"]) == (check["status"] != "ok") for check in checks)
+
+
+def test_health_of_a_database_that_is_not_migrated_fails(
+    client: TestClient, acme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = [*migrator.list_migrations(), Migration(9999, "9999_next_release", "SELECT 1")]
+    monkeypatch.setattr(migrator, "list_migrations", lambda: newer)
+    assert find_health(client)["database schema"] == ("failed", "migrations are missing: 9999_next_release")
+
+
+def test_health_is_for_the_operator_only(client: TestClient, acme: str) -> None:
+    admin = create_key_headers(client, acme, "admin")
+    assert client.get("/v1/operations/health", headers=admin).status_code == 403

@@ -1,19 +1,21 @@
 """Sending on the real database: once, or known to be unknown; what every ending leaves behind."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import psycopg
 import pytest
 
-from parlour.channels import store
+from parlour.channels import outbox, store
+from parlour.channels.outbox import WaitingReply
 from parlour.channels.send import MAX_ATTEMPTS, MAX_BLOCKED_TIME, OutgoingMessage, SendResult, send_reply
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
     Misconfigured,
+    MissingSecret,
     ParlourError,
     ProviderRejected,
     ProviderUnavailable,
@@ -268,6 +270,38 @@ def test_a_key_that_is_refused_between_parts_takes_no_part_back(outbox_harness: 
     assert len(phone.received) == 3
 
 
+def test_send_with_an_incomplete_binding_for_a_day_fails(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    outbox_harness.set_channels({})
+
+    assert sending(outbox_harness, phone, outbox_id, outbox_harness.now + MAX_BLOCKED_TIME) == SendResult("failed", 0)
+    assert outbox_harness.query("SELECT id FROM work_due WHERE kind = 'outbox'") == []
+
+
+def test_waiting_reply_is_listed_until_it_is_sent(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    viewer = replace(outbox_harness.principal, kind="member", roles=frozenset({"viewer"}), clearance=3)
+
+    def list_waiting(seconds: int) -> list[WaitingReply]:
+        with outbox_harness.database.transaction(viewer) as tx:
+            return outbox.list_waiting(viewer, tx, outbox_harness.now + timedelta(seconds=seconds), 10)
+
+    assert list_waiting(59) == []
+    assert [(reply.id, reply.problem) for reply in list_waiting(60)] == [(outbox_id, None)]
+    phone.trouble = {0: MissingSecret("secret parlour/tenants/acme/key is missing"), 1: ProviderUnavailable("busy")}
+    sending(outbox_harness, phone, outbox_id)
+    (waiting,) = list_waiting(0)
+    assert (waiting.secret_name, waiting.attempts) == (WHATSAPP["api_key"], 0)
+    assert waiting.problem == "missing_secret: secret parlour/tenants/acme/key is missing"
+    assert waiting.next_attempt_by == outbox_harness.now + timedelta(minutes=5)
+    with pytest.raises(ProviderUnavailable):
+        sending(outbox_harness, phone, outbox_id)
+    (waiting,) = list_waiting(0)
+    assert (waiting.problem, waiting.attempts) == ("provider_unavailable: busy", 1)
+    assert sending(outbox_harness, phone, outbox_id).state == "sent"
+    assert list_waiting(3600) == []
+
+
 @pytest.mark.parametrize(
     "channels",
     [
@@ -278,23 +312,18 @@ def test_a_key_that_is_refused_between_parts_takes_no_part_back(outbox_harness: 
         {"whatsapp": {**WHATSAPP, "api_key": "of nobody"}},
     ],
 )
-def test_a_binding_that_lacks_something_is_told_to_the_operator_and_the_reply_waits(
+def test_send_with_an_incomplete_binding_waits_with_the_reason(
     outbox_harness: OutboxHarness, phone: Phone, channels: dict[str, object]
 ) -> None:
     outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     outbox_harness.set_channels(channels)  # type: ignore[arg-type]
 
-    with pytest.raises(Misconfigured, match=r"channels\.whatsapp"):
-        sending(outbox_harness, phone, outbox_id)
-    assert (
-        outbox_harness.find_delivery(outbox_id).state,
-        outbox_harness.find_delivery(outbox_id).attempts,
-        phone.asked,
-    ) == (
-        "pending",
-        0,
-        0,
+    assert sending(outbox_harness, phone, outbox_id) == SendResult(
+        "pending", 0, outbox_harness.now + timedelta(minutes=5)
     )
+    delivery = outbox_harness.find_delivery(outbox_id)
+    assert (delivery.state, delivery.attempts, phone.asked) == ("pending", 0, 0)
+    assert str(delivery.problem).startswith("misconfigured: channels.whatsapp")
 
     outbox_harness.set_channels({"whatsapp": WHATSAPP})
     assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)

@@ -1,5 +1,6 @@
 """The `parlour` command, each against the real API."""
 
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from tests.integration.api.conftest import (
     EventFeed,
     RecordingQueue,
     create_key_headers,
+    operator_headers,
     sample_pack_files,
 )
 
@@ -88,6 +90,92 @@ def test_problems_of_a_pack_are_lines_on_standard_error(
     assert parlour("apply", str(tmp_path / "nowhere")) == 2
 
 
+RECORDS = {
+    "entity_types/site.yaml": "display_name: Site\nproperties:\n  area: {type: number}\n",
+    "entities/site.yaml": "- key: S-1\n  name: North yard\n  properties: {area: 1}\n- key: S-2\n  name: South yard\n",
+}
+
+
+def with_area(area: int) -> dict[str, str]:
+    records = f"- key: S-1\n  name: North yard\n  properties: {{area: {area}}}\n"
+    return {**sample_pack_files("acme", "acme.example"), **RECORDS, "entities/site.yaml": records}
+
+
+def test_edits_and_conflicts_of_a_pack_are_shown_and_decided(
+    parlour: RunCommand,
+    tmp_path: Path,
+    client: TestClient,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody is there to confirm
+    first = written(tmp_path / "one", {**sample_pack_files("acme", "acme.example"), **RECORDS})
+    assert parlour("apply", first) == 0
+    edit = {"properties": {"area": 9}}
+    assert client.patch("/v1/entities/site/S-1", json=edit, headers=operator_headers("acme")).status_code == 200
+    assert parlour("apply", first) == 0
+    assert "site/S-1 properties.area: 9 (pack: 1)" in capsys.readouterr().out
+
+    second = written(tmp_path / "two", with_area(2))
+    assert parlour("diff", second, "--prune") == 0
+    told = capsys.readouterr().out
+    assert "site/S-1 properties.area: 9 (pack: 2): kept" in told
+    assert "  - site/S-2" in told
+    assert "acme: changes; nothing was written" in told
+    assert parlour("apply", second, "--keep", "--take") == 2
+    assert "exclude each other" in capsys.readouterr().err
+    assert parlour("apply", second, "--take-item", "site/S-11") == 2
+    assert "unknown item 'site/S-11'; did you mean 'site/S-1'?" in capsys.readouterr().err
+    assert parlour("apply", second, "--take") == 0
+    told = capsys.readouterr().out
+    assert "site/S-1 properties.area: 9 (pack: 2): taken" in told
+    assert "Not in the pack any more (kept; to delete: --prune): site/S-2" in told
+    assert parlour("apply", second, "--prune") == 1
+    assert "  - site/S-2" in capsys.readouterr().err
+    assert parlour("apply", second, "--prune", "--yes") == 0
+    assert client.get("/v1/entities/site/S-2", headers=operator_headers("acme")).status_code == 404
+
+
+def test_an_apply_is_undone_by_the_command(
+    parlour: RunCommand, tmp_path: Path, client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("apply", written(tmp_path / "one", with_area(1))) == 0
+    assert parlour("apply", written(tmp_path / "two", with_area(2))) == 0
+    capsys.readouterr()
+    assert parlour("apply", "--undo", "--dry-run") == 0
+    told = capsys.readouterr().out
+    assert "by operator: would be undone" in told
+    assert "  ~ site/S-1: properties.area" in told
+    assert parlour("apply", "--undo", "--yes") == 0
+    site = client.get("/v1/entities/site/S-1", headers=operator_headers("acme")).json()
+    assert site["properties"]["area"] == 1
+    assert parlour("apply", "--undo", str(tmp_path / "two")) == 2
+    assert "takes no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("apply",), "give the folder that contains tenant.yaml"),
+        (("apply", "{packs}"), "did you mean"),
+        (("export", "/proc/x"), "cannot write"),
+        (("diff", "/proc/x"), "is not a folder"),
+    ],
+)
+def test_a_wrong_folder_is_one_error_without_a_traceback(
+    arguments: tuple[str, ...],
+    message: str,
+    parlour: RunCommand,
+    acme: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written(tmp_path / "packs" / acme, sample_pack_files("acme", "acme.example"))
+    assert parlour(*(one.format(packs=tmp_path / "packs") for one in arguments)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
 def test_a_chat_shows_the_reply_as_it_comes(
     parlour: RunCommand, acme: str, feed: EventFeed, queue: RecordingQueue, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,7 +194,7 @@ def test_a_chat_shows_the_reply_as_it_comes(
     feed.number = feed.turns = 0
     assert parlour("chat", "acme.example", "-m", "When?", sleep=answer) == 0
     assert parlour("chat", "nobody", "-m", "When?") == 1
-    assert "no public agent has that name" in capsys.readouterr().err
+    assert "unknown agent nobody; available: desk" in capsys.readouterr().err
 
 
 def test_a_chat_whose_answer_does_not_come_ends(

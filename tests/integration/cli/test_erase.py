@@ -28,7 +28,7 @@ def user(feed: EventFeed) -> UUID:
 def test_a_dry_run_says_what_would_go_and_what_is_out_of_reach(
     parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output
 ) -> None:
-    assert parlour("erase", "user", str(user), "--dry-run") == 0
+    assert parlour("erase", "user", str(user), "--dry-run", "--verbose") == 0
     told = capsys.readouterr().out
     assert "would be deleted" in told
     assert "sessions" in told

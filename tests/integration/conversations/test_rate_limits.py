@@ -46,6 +46,16 @@ def test_buckets_that_nobody_uses_are_cleared_away(conversation: ConversationHar
     assert conversation.query("SELECT key FROM rate_limits") == [("new",)]
 
 
+def test_a_phone_that_floods_reads_the_tenants_own_text(conversation: ConversationHarness) -> None:
+    set_limits(conversation, {"visitor_per_minute": 1})
+    conversation.query(
+        'UPDATE tenants SET settings = \'{"replies": {"too_many_messages": {"en": "One moment."}}}\' RETURNING 1'
+    )
+    for number in range(2):
+        conversation.send_whatsapp(f"Message {number}", f"m{number}")
+    assert conversation.query("SELECT body FROM messages WHERE kind = 'notice'") == [("One moment.",)]
+
+
 def test_a_phone_that_floods_is_told_once_and_answered_later(conversation: ConversationHarness) -> None:
     set_limits(conversation, {"visitor_per_minute": 2})
     for number in range(5):

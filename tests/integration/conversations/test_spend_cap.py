@@ -8,8 +8,10 @@ import pytest
 
 from parlour.conversations import canned_replies
 from parlour.infra.errors import ProviderUnavailable
+from parlour.infra.json_values import JsonObject
 from parlour.models import cost_report, spend
 from parlour.models.cost_report import DayCosts
+from parlour.tenancy import tenants
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 
 
@@ -40,8 +42,19 @@ def test_a_stopped_tenant_hears_the_polite_line_and_no_model_is_called(conversat
         spend.stop_model_calls(conversation.admin, tx, conversation.clock())
     conversation.send_whatsapp("Hello?")
     conversation.run_turn()
-    assert replies(conversation) == [canned_replies.DAILY_CAP_REPLY]
+    assert replies(conversation) == [canned_replies.STOPPED_REPLY]
     assert conversation.model.requests == []
+    assert conversation.query("SELECT problem FROM turns") == [("spend_cap",)]
+
+
+def test_a_tenants_own_text_is_sent_for_its_cause(conversation: ConversationHarness) -> None:
+    settings: JsonObject = {"replies": {"stopped": {"en": "We take a break."}}}
+    with conversation.database.transaction(conversation.admin) as tx:
+        tenants.update_tenant(conversation.admin, tx, display_name="Acme", settings=settings, now=conversation.clock())
+        spend.stop_model_calls(conversation.admin, tx, conversation.clock())
+    conversation.send_whatsapp("Hello?")
+    conversation.run_turn()
+    assert replies(conversation) == ["We take a break."]
 
 
 def test_tries_that_failed_are_settled_with_the_one_that_answered(conversation: ConversationHarness) -> None:

@@ -210,14 +210,17 @@ def test_a_turn_whose_workers_were_killed_is_failed_when_it_is_begun_once_more(
     assert turns(conversation) == [("failed", 4, True, "too_many_attempts")]
 
 
-@pytest.mark.parametrize("problem", [ProviderUnavailable(), ProviderRejected()])
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [(ProviderUnavailable(), canned_replies.UNAVAILABLE_REPLY), (ProviderRejected(), canned_replies.FAULT_REPLY)],
+)
 def test_a_provider_that_does_not_answer_gets_a_polite_line_marked_degraded(
-    conversation: ConversationHarness, problem: Exception
+    conversation: ConversationHarness, problem: Exception, text: str
 ) -> None:
     conversation.send_whatsapp("Hello")
     conversation.model.script = [problem] * 4
     conversation.run_turn()
-    assert replies(conversation) == [canned_replies.UNAVAILABLE_REPLY]
+    assert replies(conversation) == [text]
     assert turns(conversation) == [("answered", 1, True, problem.code)]  # type: ignore[attr-defined]
     outcome = "unavailable" if isinstance(problem, ProviderUnavailable) else "rejected"
     assert set(conversation.query("SELECT outcome FROM llm_calls")) == {(outcome,)}

@@ -5,15 +5,20 @@ from uuid import UUID
 
 import pytest
 
+from local.example_tenant import PACK_FOLDER
 from parlour.erasure import execution
 from parlour.erasure.execution import ErasureDependencies, ErasureRequest
 from parlour.erasure.report import ErasureTarget
 from parlour.infra.errors import Conflict, Forbidden, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.packs import folder
+from parlour.packs.apply import ApplyOptions, apply
+from parlour.packs.merge import Decisions
+from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
-from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
+from tests.conversation_harness import ConversationHarness, WordEmbedder, search_call, text_answer, tool_call
 from tests.integration.erasure.erasure_fixture import ErasureFixture, unreported_rows
 from tests.integration.files.upload_harness import UploadHarness
 from tests.integration.web_conversation import WebConversation
@@ -183,6 +188,21 @@ def test_what_its_calls_changed_of_a_record_and_stays_is_listed(
     kept = {str(one["table"]): one["ids"] for one in _rows(report) if one["action"] == "kept"}
     assert kept["entities"] == [f"{record}/response"]
     assert len(kept["context_rows"]) == 1  # type: ignore[arg-type]
+
+
+def test_what_an_apply_replaced_is_erased_with_the_call_that_wrote_it(
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation
+) -> None:
+    change = tool_call("update_entity", entity="risk/R-03", properties={"response": f"Ask {CODE}"})
+    message = web_conversation.say("Change it, please.", change, text_answer("Done."))
+    desk, files = erasure_fixture.desk, folder.read_folder(PACK_FOLDER)
+    path = "entities/risk.yaml"
+    files[path] = files[path].replace("Stop at C3", "Stop at C4")
+    take = ApplyOptions(Decisions("take"))
+    apply(desk.admin, desk.database, WordEmbedder(), validate(files), desk.clock(), options=take)
+    assert "table pack_changes" in erasure_fixture.canaries_by_table()
+    erasure_fixture.forget("message", message)
+    assert "table pack_changes" not in erasure_fixture.canaries_by_table()
 
 
 def _rows(report: JsonObject) -> list[JsonObject]:

@@ -35,3 +35,23 @@ def test_a_value_is_remembered_for_five_minutes_and_then_read_again() -> None:
 def test_a_missing_secret_is_named_not_shown() -> None:
     with pytest.raises(Misconfigured, match="no-such-secret"):
         SecretsManager(boto3.client("secretsmanager")).get("no-such-secret")
+
+
+def test_status_of_a_secret_is_found_without_its_value() -> None:
+    client = boto3.client("secretsmanager")
+    secrets = SecretsManager(client)
+    assert secrets.find_status("key") == "missing"
+    client.create_secret(Name="key")
+    assert secrets.find_status("key") == "unreadable"
+    client.put_secret_value(SecretId="key", SecretString="value")
+    assert secrets.find_status("key") == "stored"
+    client.delete_secret(SecretId="key")
+    assert secrets.find_status("key") == "unreadable"
+
+
+def test_a_secret_is_created_then_replaced() -> None:
+    secrets = SecretsManager(boto3.client("secretsmanager"))
+    secrets.put("parlour/tenants/acme/key", "old")
+    assert secrets.get("parlour/tenants/acme/key") == "old"
+    secrets.put("parlour/tenants/acme/key", "new")
+    assert secrets.get("parlour/tenants/acme/key") == "new"

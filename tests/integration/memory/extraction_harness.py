@@ -24,11 +24,28 @@ type ScriptedAnswer = str | JsonObject | Exception
 
 
 def proposed_fact(
-    key: str, value: str, *lines: int, confidence: float = 0.9, is_retraction: bool = False
+    key: str, value: str, line: int, quote: str = "", *, certainty: float = 0.9, **answers: str
 ) -> JsonObject:
-    """As a model gives one."""
-    numbers: list[Json] = [*lines]
-    return {"key": key, "value": value, "confidence": confidence, "messages": numbers, "ends": is_retraction}
+    """Return a proposal as a model gives one; by default its quote is its value.
+
+    answers: subject, polarity, duration, until, where they are not "self", "holds" and "lasting".
+    """
+    return {
+        "message": line,
+        "quote": quote or value,
+        "subject": "self",
+        "polarity": "holds",
+        "duration": "lasting",
+        "certainty": certainty,
+        "key": key,
+        "value": value,
+        **answers,
+    }
+
+
+def second_answers(*answers: str) -> JsonObject:
+    """Return what the second look says, note by note."""
+    return {str(number): answer for number, answer in enumerate(answers, 1)}
 
 
 def extraction_answer(*facts: JsonObject, episodes: Sequence[tuple[str, Sequence[int]]] = ()) -> JsonObject:

@@ -9,6 +9,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.memory.consolidation import silence_rules
 from tests.conversation_harness import ConversationHarness
+from tests.integration.memory.extraction_harness import proposed_fact
 from tests.integration.memory.silent_conversation import SilentConversation
 
 NOTHING: JsonObject = {"facts": [], "episodes": []}
@@ -45,7 +46,7 @@ def test_it_becomes_facts_and_one_episode_in_the_place_of_those_noted_on_the_way
     said = web_conversation.say("By the way, I live in Pune and work as a surveyor.")
     noted = web_conversation.add_episode("They live in Pune.", said)
     web_conversation.fall_silent()
-    fact: JsonObject = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [21]}
+    fact = proposed_fact("city", "Pune", 21, "I live in Pune")
     web_conversation.run_consolidation(
         {"facts": [fact], "episodes": [{"text": "They told that they live in Pune.", "messages": [21]}]}
     )
@@ -109,7 +110,7 @@ def test_what_somebody_had_forgotten_is_not_found_again(web_conversation: Silent
         f" ARRAY['{said}'::uuid], now() FROM sessions WHERE id = '{web_conversation.session}' RETURNING 1"
     )
     web_conversation.fall_silent()
-    fact: JsonObject = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [21]}
+    fact = proposed_fact("city", "Pune", 21, "I live in Pune")
     web_conversation.run_consolidation({"facts": [fact], "episodes": []})
     assert desk.query("SELECT key FROM facts WHERE key = 'city'") == []
     assert desk.query("SELECT reason FROM fact_decisions WHERE reason = 'erased'") == [("erased",)]

@@ -4,7 +4,12 @@ from datetime import timedelta
 
 from parlour.infra.ids import uuid7
 from tests.conversation_harness import ConversationHarness
-from tests.integration.memory.extraction_harness import ExtractionConversation, extraction_answer, proposed_fact
+from tests.integration.memory.extraction_harness import (
+    ExtractionConversation,
+    extraction_answer,
+    proposed_fact,
+    second_answers,
+)
 
 
 def test_words_from_before_everything_was_forgotten_bring_nothing_back(conversation: ConversationHarness) -> None:
@@ -33,7 +38,8 @@ def test_a_fact_that_was_forgotten_is_not_made_anew_by_its_own_words(conversatio
     )
     conversation.query("DELETE FROM facts RETURNING 1")
     talk.run_extraction(
-        extraction_answer(proposed_fact("plan", "Gold", 1), proposed_fact("preference.metal", "Gold", 1))
+        extraction_answer(proposed_fact("plan", "Gold", 1), proposed_fact("preference.metal", "Gold", 1)),
+        second_answers("supports"),
     )
     assert talk.facts() == {}
     talk.say("I'm on the Gold plan.")

@@ -53,7 +53,7 @@ def test_more_than_are_added_go_until_there_is_room(conversation: ConversationHa
     told(talk, MAX_LIVE_FACTS + 10)
     talk.say("Please reply in Hindi.")
     assert len(talk.facts()) == MAX_LIVE_FACTS + 9
-    talk.say("My name is Meera. I'm on the Gold plan. I prefer email. Call me Mira. No voice notes.")
+    talk.say("My name is Meera. I'm on the Gold plan. Contact me by email. Call me Mira. Remember that I like tea.")
     assert len(talk.facts()) <= MAX_LIVE_FACTS + 5
 
 

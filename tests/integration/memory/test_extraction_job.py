@@ -237,15 +237,23 @@ def test_a_model_that_says_what_the_user_did_not_is_written_down(web_conversatio
         extraction_answer(
             proposed_fact("about.software", "SAP", 1),
             proposed_fact("about.software", "Tally", 7),
-            proposed_fact("about.software", "Tally", 1, confidence=0.4),
+            proposed_fact("about.software", "Tally", 1, certainty=0.4),
             proposed_fact("about.password", "Tally", 1),
+            proposed_fact("software", "Tally", 1),
+            proposed_fact("about.software", "SAP", 1, "accounts of the shop"),
+            proposed_fact("about.software", "Tally", 1, subject="other: brother"),
+            proposed_fact("about.software", "Tally", 1, duration="planned"),
         )
     )
     assert web_conversation.facts() == {}
     assert sorted(str(decision) for _, decision in web_conversation.decisions()) == [
         "low_confidence",
         "not_in_user_text",
+        "other_person",
+        "planned",
+        "quote_not_found",
         "sensitive",
+        "unknown_key",
         "unknown_message",
     ]
     assert "SAP" not in json.dumps(web_conversation.desk.query("SELECT * FROM fact_decisions"), default=str)

@@ -12,7 +12,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.packs import folder
-from parlour.packs.apply import ApplyCounts, apply
+from parlour.packs.apply import apply
+from parlour.packs.item_writing import ApplyCounts
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import audit, bindings, roles, routing_keys, tenants
@@ -221,7 +222,7 @@ def test_an_apply_that_changed_something_is_in_the_audit_trail(
     assert entry.actor == "operator"
     kinds = entry.details["counts"]
     assert isinstance(kinds, dict)
-    assert kinds["binding"] == {"created": 1, "changed": 0, "unchanged": 0, "kept": 0, "retired": 0}
+    assert kinds["binding"] == {"created": 1, "changed": 0, "unchanged": 0, "kept": 0, "retired": 0, "deleted": 0}
 
 
 def member(tenant_id: UUID, *held: str, clearance: int = 3) -> Principal:

@@ -38,7 +38,7 @@ def test_an_export_says_what_the_pack_said(
 
     given_back = export(operator, database)
 
-    assert without_tools(given_back) == without_tools({path: given_back[path] for path in files})
+    assert given_back.keys() == files.keys()
     before, after = validate(files), validate(given_back)
     assert after.documents == before.documents
     assert after.humans == before.humans
@@ -50,11 +50,6 @@ def test_an_export_says_what_the_pack_said(
     assert {key: record.properties for key, record in after.records.items()} == {
         key: record.properties for key, record in before.records.items()
     }
-
-
-def without_tools(files: dict[str, str]) -> dict[str, str]:
-    """Tools that Parlour brings along are in an export also when no file defined them."""
-    return {path: text for path, text in files.items() if not path.startswith("tools/")}
 
 
 @pytest.mark.parametrize("files", PACKS.values(), ids=PACKS)
@@ -172,3 +167,13 @@ def test_only_administrators_export(apply_pack: ApplyFunction, database: Databas
 def test_a_tenant_that_does_not_exist_has_no_pack(database: Database, operator: Principal) -> None:
     with pytest.raises(NotFound):
         export(operator, database)
+
+
+def test_own_replies_are_exported_as_they_were_applied(
+    apply_pack: ApplyFunction, operator: Principal, database: Database
+) -> None:
+    texts = "replies:\n  stopped:\n    de: Wir machen Pause.\n    en: We take a break.\n"
+    apply_pack(SMALL_PACK | {"tenant.yaml": SMALL_PACK["tenant.yaml"] + texts})
+    assert texts in export(operator, database)["tenant.yaml"]
+    apply_pack(SMALL_PACK)
+    assert "replies" not in export(operator, database)["tenant.yaml"]

@@ -9,7 +9,8 @@ import pytest
 
 from parlour.infra.postgres import Database, StatementCounts
 from parlour.infra.queries import Query
-from parlour.packs.apply import apply
+from parlour.packs.apply import ApplyOptions, ApplyResult, apply
+from parlour.packs.merge import Decisions
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.records import crud
@@ -150,20 +151,24 @@ def test_a_changed_document_marks_the_record_that_it_is_about(apply_pack: ApplyF
     assert ask(_STALE) == {"S-1": ["document_changed"]}
 
 
-def test_a_deleted_record_that_a_pack_has_is_a_new_one(
-    apply_pack: ApplyFunction, ask: Ask, database: Database, operator: Principal, now: datetime
+def test_a_deleted_record_that_is_taken_from_the_pack_is_a_new_one(
+    ask: Ask, database: Database, operator: Principal, now: datetime
 ) -> None:
-    apply_pack(SMALL_PACK)
+    def applied(*taken: str) -> ApplyResult:
+        options = ApplyOptions(Decisions(choices={(handle, None): "take" for handle in taken}))
+        return apply(operator, database, CountingEmbedder(), validate(SMALL_PACK), now, options=options)
+
+    applied()
     before = ask("SELECT id FROM entities WHERE key = 'S-1'")
     with database.transaction(operator) as tx:
         crud.delete_record(operator, tx, "site/S-1", None, now)
 
-    tallies = apply_pack(SMALL_PACK).counts
+    counts = applied("site/S-1", "document/rules.md").counts
 
-    assert (tallies["entity"].created, tallies["edge"].created, tallies["document"].created) == (1, 1, 1)
+    assert (counts["entity"].created, counts["edge"].created, counts["document"].created) == (1, 1, 1)
     assert ask("SELECT id FROM entities WHERE key = 'S-1'") != before
     assert ask("SELECT count(*) FROM documents WHERE key = 'rules.md' AND deleted_at IS NULL AND version = 1") == 1
-    assert not apply_pack(SMALL_PACK).has_changes
+    assert not applied().has_changes
 
 
 def test_a_thousand_records_take_as_many_statements_as_ten(
@@ -202,7 +207,7 @@ def test_what_a_pack_no_longer_has_is_named_and_kept_and_what_people_wrote_is_no
     applied = apply_pack({**without_files("documents/notes/keys.txt"), "entities/site.yaml": first})
 
     assert (applied.counts["entity"].kept, applied.counts["document"].kept) == (1, 1)
-    assert applied.not_in_pack == ["site/S-2", "document/notes/keys.txt"]
+    assert sorted(applied.not_in_pack) == ["document/notes/keys.txt", "site/S-1 beside site/S-2", "site/S-2"]
     assert ask("SELECT count(*) FROM entities WHERE version = 1 AND deleted_at IS NULL") == 3
 
 

@@ -1,32 +1,54 @@
-"""The hand-written answers of a played month: right ones and wrong ones, to the very prompts that the product makes."""
+"""The answers of a played month, right ones and wrong ones, to the very prompts that the product makes."""
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 
+from bench import scripted_memory_model
 from bench.memory import MONTH
-from bench.month_script import Month, Turn, read
+from bench.month_script import Month, Turn, planted, read
 from bench.scripted_memory_model import Clerk
 from parlour.infra.json_values import JsonObject
-from parlour.memory.extraction import model_call, prompt
+from parlour.memory.extraction import prompt, second_look
 from parlour.memory.extraction.extraction_window import ExtractionWindow, MessageLine, render_transcript
 from parlour.memory.extraction.model_answer import InvalidModelAnswer
 from parlour.memory.extraction.model_answer import parse_answer as read_facts
+from parlour.memory.extraction.second_look import Review
 from parlour.memory.summaries import summary_answer
 from parlour.memory.summaries.summary_window import WindowMessage
 from parlour.memory.summaries.summary_window import WindowTurn as Said
 from parlour.models.model import Completion, ModelRequest
 from parlour.prompts.assembly.segment import text_content
+from tests.unit.memory.facts.fact_builders import make_candidate, make_known_fact
 
-MONTHS = read(MONTH)
+
+def told(day: int, text: str, **annotations: object) -> dict[str, object]:
+    return {"who": "ana", "day": day, "turns": [{"user": text, "agent": "I see.", **annotations}]}
+
+
+SCRIPT = {
+    "name": "Ana",
+    "begins": "2026-03-02T00:00:00+00:00",
+    "sessions": [
+        told(0, "I live in Pune.", truth=[{"key": "city", "value": ["Pune", "Poona"], "quote": "live in Pune"}]),
+        told(
+            1,
+            "Staying in Surat this week.",
+            wrong=[{"why": "temporary", "key": "city", "value": "Surat", "quote": "Staying in Surat"}],
+        ),
+        told(2, "Moved to Kochi.", truth=[{"key": "city", "value": ["Kochi"], "quote": "Moved to Kochi"}]),
+    ],
+}
 
 
 @pytest.fixture
-def month() -> Month:
-    return MONTHS
+def month(monkeypatch: pytest.MonkeyPatch) -> Month:
+    """Return a month whose right answers are all given."""
+    for share in ("DROPPED", "GARBLED", "WRONG_SECOND"):
+        monkeypatch.setattr(scripted_memory_model, share, 0)
+    return Month.model_validate(SCRIPT)
 
 
 def stretch(turns: Sequence[Turn]) -> ExtractionWindow:
@@ -40,7 +62,7 @@ def stretch(turns: Sequence[Turn]) -> ExtractionWindow:
 
 def facts_of(clerk: Clerk, turns: Sequence[Turn], tries: int = 1) -> str:
     asked = prompt.user_prompt(render_transcript(stretch(turns), "Asha"), [])
-    return said(clerk, model_call.system_prompt("Asha"), asked, tries)
+    return said(clerk, prompt.system_prompt("Asha"), asked, tries)
 
 
 def said(clerk: Clerk, system: str, asked: str, tries: int = 1) -> str:
@@ -52,28 +74,60 @@ def said(clerk: Clerk, system: str, asked: str, tries: int = 1) -> str:
 
 
 def test_it_answers_every_message_with_what_the_script_says_of_it(month: Month) -> None:
+    given = read_facts(facts_of(Clerk(month), month.turns)).facts
+    assert [(one.line_number, one.value) for one in given] == [(1, "Pune"), (2, "Surat"), (3, "Kochi")]
+
+
+def test_its_second_look_knows_what_is_true(month: Month) -> None:
+    clerk, window = Clerk(month), stretch(month.turns)
+    known = make_known_fact("Pune")
+    reviews = [
+        Review(make_candidate("Surat", origin="extracted"), 2, (known,)),
+        Review(make_candidate("Kochi", origin="extracted"), 3, (known,)),
+        Review(make_candidate("Kochi", key="home_town", origin="extracted"), 3),
+        Review(make_candidate("Pune", origin="extracted"), 1),
+    ]
+    answers = said(clerk, second_look.SYSTEM_PROMPT, second_look.user_prompt(reviews, window))
+    assert second_look.parse_answer(answers, second_look.count_notes(reviews)) == [
+        "temporary",
+        "temporary",
+        "supports",
+        "supports",
+        "not said",
+        "supports",
+    ]
+
+
+def test_a_third_of_a_months_answers_and_a_tenth_of_its_second_looks_are_wrong() -> None:
+    month = read(MONTH)
     clerk = Clerk(month)
-    for visit in month.sessions:
-        clerk.extractions = 0  # no broken answer
-        given = read_facts(facts_of(clerk, visit.turns))
-        wanted = [one for turn in visit.turns for one in (*turn.right, *turn.wrong)]
-        assert [(one.key, one.value) for one in given.facts] == [
-            (one.key, one.value) for one in wanted if one.value is not None
-        ]
-        assert given.malformed_count == sum(one.value is None for one in wanted)
-        numbers = {line.body: number for number, line in stretch(visit.turns).numbered_user_lines().items()}
-        named = [
-            numbers[turn.user] for turn in visit.turns for one in (*turn.right, *turn.wrong) if one.value is not None
-        ]
-        assert [one.line_numbers for one in given.facts] == [(number,) for number in named]
+    for turn in month.turns:
+        facts_of(clerk, [turn], tries=2)
+        for truth in turn.truth:
+            note = Review(make_candidate(truth.value[0], key="city", origin="extracted"), 1)
+            said(clerk, second_look.SYSTEM_PROMPT, second_look.user_prompt([note], stretch([turn])))
+    assert 0.28 < sum(bool(given.why) for given in clerk.given) / len(clerk.given) < 0.38
+    assert 0.03 < sum(clerk.second) / len(clerk.second) < 0.2
+    assert {"missed", "half value", "wrong key"} & {given.why for given in clerk.given}
+
+
+def test_the_same_seed_gives_the_same_answers_and_another_one_others() -> None:
+    month = read(MONTH)
+    clerks = (Clerk(month), Clerk(month), Clerk(month, 2))
+    first, again, other = ([facts_of(clerk, [turn], tries=2) for turn in month.turns] for clerk in clerks)
+    assert first == again
+    assert first != other
+
+
+def test_a_value_holds_until_the_script_says_otherwise(month: Month) -> None:
+    assert [(one.spellings[0], one.ended) for one in planted(month)] == [("Pune", "changed"), ("Kochi", "")]
 
 
 def test_a_seventh_answer_is_no_json_until_it_is_asked_for_again(month: Month) -> None:
     clerk = Clerk(month, extractions=6)
-    turns = month.sessions[0].turns
     with pytest.raises(InvalidModelAnswer):
-        read_facts(facts_of(clerk, turns))
-    assert read_facts(facts_of(clerk, turns, tries=3)).facts
+        read_facts(facts_of(clerk, month.turns))
+    assert read_facts(facts_of(clerk, month.turns, tries=3)).facts
 
 
 def test_a_third_of_its_summaries_forgets_and_a_third_makes_figures_up(month: Month) -> None:
@@ -90,7 +144,3 @@ def test_a_third_of_its_summaries_forgets_and_a_third_makes_figures_up(month: Mo
         lost += "Ghent" not in written.text
     assert made_up == 3
     assert lost == 3
-
-
-def test_it_is_a_model_whose_answers_are_json(month: Month) -> None:
-    assert json.loads(facts_of(Clerk(month), month.sessions[0].turns))["episodes"]

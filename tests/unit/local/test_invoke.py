@@ -1,5 +1,7 @@
 """`parlour invoke` says in one line why it cannot run a handler."""
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,11 @@ def test_a_stack_that_has_been_stopped_has_to_be_started(tmp_path: Path) -> None
 def test_the_command_answers_with_a_line_and_status_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke.main(["nothing", "nothing.json"]) == 2
     assert capsys.readouterr().err.startswith("parlour: unknown function nothing; ")
+
+
+@pytest.mark.parametrize("event", ["inbound_gupshup_text.json", "receiver_text.json"])
+def test_sample_event_is_sent_as_of_now(event: str) -> None:
+    now = datetime(2027, 1, 31, 12, 0, 5, tzinfo=UTC)
+    text = json.dumps(invoke.refresh_times(invoke.read_event(event), now))
+    assert any(moment in text for moment in ("2027-01-31T12:00:05+00:00", "1801396805000"))
+    assert not any(moment in text for moment in ("2026-03-02T09:30:00+00:00", "1772443800000"))

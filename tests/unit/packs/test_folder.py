@@ -41,3 +41,30 @@ def test_nothing_is_written_when_a_path_leads_out(tmp_path: Path, path: str) -> 
         folder.write_folder(tmp_path / "pack", {"tenant.yaml": "x", path: "x"})
 
     assert not (tmp_path / "pack").exists()
+
+
+def test_a_folder_of_packs_is_refused_with_the_packs_in_it(tmp_path: Path) -> None:
+    folder.write_folder(tmp_path / "acme", SMALL_PACK)
+
+    with pytest.raises(InvalidRequest, match=r"contains no tenant.yaml; did you mean .*/acme\?"):
+        folder.read_folder(tmp_path)
+    with pytest.raises(InvalidRequest, match="give the folder of a pack"):
+        folder.read_folder(tmp_path / "acme" / "humans")
+
+
+def test_a_pack_that_is_too_large_is_one_mistake_and_is_not_read(tmp_path: Path) -> None:
+    folder.write_folder(tmp_path, {**SMALL_PACK, **{f"documents/{n}.md": "x" * 1_000_000 for n in range(7)}})
+
+    with pytest.raises(InvalidPack) as caught:
+        folder.read_folder(tmp_path)
+
+    (problem,) = caught.value.problems
+    assert "a pack has at most 5,242,880 bytes; this one has 7,00" in problem.message
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="cannot write /proc/x: "):
+        folder.write_folder(Path("/proc/x"), SMALL_PACK)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidRequest, match="is not empty"):
+        folder.check_target(tmp_path / "file")

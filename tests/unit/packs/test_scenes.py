@@ -3,9 +3,12 @@ from pathlib import Path
 import pytest
 
 from parlour.infra.errors import InvalidPack, PackProblem
+from parlour.infra.json_values import JsonObject
 from parlour.models.demo_scenes import DEMO_SETTING, scenes_from_settings
 from parlour.packs import drafts
 from parlour.packs.folder import read_folder
+from parlour.packs.format import Pack
+from parlour.packs.items import ItemId
 from parlour.packs.validate import validate
 from tests.unit.packs.sample_pack import SMALL_PACK
 
@@ -20,6 +23,11 @@ replies:
 """
 
 
+def settings_of(pack: Pack, before: JsonObject | None = None) -> JsonObject:
+    """Return the tenant's settings once the pack is applied."""
+    return drafts.tenant_settings(drafts.wanted_items(pack)[ItemId("tenant", "tenant")], before or {})
+
+
 def problems(scene: str) -> list[PackProblem]:
     with pytest.raises(InvalidPack) as caught:
         validate({**SMALL_PACK, "demo/hours.yaml": scene})
@@ -27,10 +35,10 @@ def problems(scene: str) -> list[PackProblem]:
 
 
 def test_a_scene_is_stored_in_the_tenants_settings() -> None:
-    settings = drafts.merge_tenant_settings(validate({**SMALL_PACK, "demo/hours.yaml": SCENE}), {})
+    settings = settings_of(validate({**SMALL_PACK, "demo/hours.yaml": SCENE}))
     (scene,) = scenes_from_settings(settings)
     assert (scene.name, scene.calls[0][1]) == ("hours", {"query": "hours {gate}"})
-    assert DEMO_SETTING not in drafts.merge_tenant_settings(validate(SMALL_PACK), settings)
+    assert DEMO_SETTING not in settings_of(validate(SMALL_PACK), settings)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +76,7 @@ def test_a_scene_that_names_what_is_not_there_is_refused(more: str, message: str
 
 def test_the_example_pack_has_scenes_for_what_its_desks_offer() -> None:
     pack = validate(read_folder(Path("packs/construction")))
-    scenes = scenes_from_settings(drafts.merge_tenant_settings(pack, {}))
+    scenes = scenes_from_settings(settings_of(pack))
     web = [binding.channels.web for binding in pack.bindings.values()]
     samples = [sample for one in web if one for sample in one.samples]
     for question in (*samples, "What can you help me with?", "What happened most recently?"):

@@ -485,7 +485,7 @@ def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
         ({"documents/a.md": "x" * (pack_parser.MAX_DOCUMENT_BYTES + 1)}, "the limit is 1,048,576"),
         ({f"humans/{n}.yaml": "x" * 250_000 for n in range(5)}, "1,048,576 bytes of YAML"),
         ({f"documents/{n}.md": "x" * pack_parser.MAX_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
-        ({f"documents/{n}.md": "x" for n in range(pack_parser.MAX_FILES + 1)}, "at most 1000 files"),
+        ({f"documents/{n}.md": "x" for n in range(pack_parser.MAX_FILES + 1)}, "at most 1,000 files"),
     ],
 )
 def test_a_pack_that_is_too_large_is_refused_before_it_is_read(files: dict[str, str], message: str) -> None:
@@ -519,3 +519,17 @@ def test_a_mangled_file_is_a_pack_or_a_list_of_problems_never_a_crash(path: str,
 def test_a_file_of_another_shape_is_a_list_of_problems_or_empty(path: str, text: str) -> None:
     with contextlib.suppress(InvalidPack):
         validate(with_file(path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("  closed: {en: We are closed.}\n", "replies.closed"),
+        ("  stopped: {english: We take a break.}\n", "replies.stopped.english"),
+        ("  stopped: {en: ''}\n", "replies.stopped.en"),
+        ("  stopped: We take a break.\n", "replies.stopped"),
+    ],
+)
+def test_own_replies_that_are_wrong_are_named(text: str, field: str) -> None:
+    (problem,) = problems({**SMALL_PACK, "tenant.yaml": f"{SMALL_PACK['tenant.yaml']}replies:\n{text}"})
+    assert (problem.file, problem.field) == ("tenant.yaml", field)

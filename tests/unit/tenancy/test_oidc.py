@@ -339,12 +339,21 @@ def test_an_issuer_that_is_not_behind_https_is_a_mistake(setting: str) -> None:
 
 def test_the_console_signs_in_with_one_client_id_or_one_for_each_issuer() -> None:
     issuers = ("https://a.example.com/t", "https://b.example.com")
-    assert oidc.parse_sign_ins(issuers, "") == ()
-    assert [one.client_id for one in oidc.parse_sign_ins(issuers, "c")] == ["c", "c"]
-    ways = oidc.parse_sign_ins(issuers, "c1, c2")
-    assert [(one.client_id, one.name, one.origin) for one in ways] == [
-        ("c1", "a.example.com", "https://a.example.com"),
-        ("c2", "b.example.com", "https://b.example.com"),
+    assert oidc.parse_sign_ins(issuers, "", "") == ()
+    assert [one.client_id for one in oidc.parse_sign_ins(issuers, "c", "")] == ["c", "c"]
+    ways = oidc.parse_sign_ins(issuers, "c1, c2", "https://tokens.example.com")
+    assert [(one.client_id, one.name, one.origins) for one in ways] == [
+        ("c1", "a.example.com", ("https://a.example.com", "https://tokens.example.com")),
+        ("c2", "b.example.com", ("https://b.example.com", "https://tokens.example.com")),
     ]
     with pytest.raises(Misconfigured, match="OIDC_CLIENT_ID"):
-        oidc.parse_sign_ins(issuers, "c1,c2,c3")
+        oidc.parse_sign_ins(issuers, "c1,c2,c3", "")
+    with pytest.raises(Misconfigured, match="OIDC_TOKEN_ORIGINS"):
+        oidc.parse_sign_ins(issuers, "c", "https://tokens.example.com/token")
+
+
+def test_console_token_of_its_own_client_id_is_accepted_from_that_issuer_only(provider: Provider) -> None:
+    other = "https://other.example.com"
+    issuers = TrustedIssuers([ISSUER, other], "parlour", provider, oidc.parse_sign_ins((ISSUER, other), "c1,c2", ""))
+    assert issuers.verify(signed({**CLAIMS, "aud": "c1"}), NOW).subject == "person-1"
+    assert refusal(issuers, signed({**CLAIMS, "aud": "c2"})) == "audience"

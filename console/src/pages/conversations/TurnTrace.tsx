@@ -75,7 +75,6 @@ function isUnfinished({ finished_at: finished, delivery }: Turn): boolean {
 
 function Summary({ turn }: { turn: Turn }) {
   const { tone, words } = turnState(turn);
-  const took = answerMilliseconds(turn);
   return (
     <header class="trace-head">
       <h2>
@@ -87,23 +86,14 @@ function Summary({ turn }: { turn: Turn }) {
       </p>
       <Facts
         facts={[
-          ["Time to reply", took === null ? "not finished" : milliseconds(took)],
+          ["Time to reply", turn.total_ms === null ? "not finished" : milliseconds(turn.total_ms)],
           ["Cost", dollars(turn.cost_usd)],
-          ["Tokens billed, in", count(sum(turn.model_calls.map(billedInput)))],
-          ["Tokens billed, out", count(sum(turn.model_calls.map((call) => call.output_tokens)))],
+          ["Tokens billed, in", count(turn.total_prompt_tokens)],
+          ["Tokens billed, out", count(turn.total_output_tokens)],
         ]}
       />
     </header>
   );
-}
-
-/** From the first message to the stored reply; null while there is none. */
-function answerMilliseconds({
-  input_messages: messages,
-  frozen_at: frozen,
-  finished_at: finished,
-}: Turn): number | null {
-  return finished ? Date.parse(finished) - Date.parse(messages[0]?.at ?? frozen) : null;
 }
 
 function Problem({ turn }: { turn: Turn }) {
@@ -141,14 +131,13 @@ function Sources({ turn }: { turn: Turn }) {
   );
 }
 
-/** The last model call saw the whole prompt: its count is the prompt page's. */
 function PromptLayers({ turn }: { turn: Turn }) {
-  const last = turn.model_calls.findLast(({ tokens_by_layer: layers }) => Object.keys(layers).length > 0);
-  if (!last) return null;
-  const names = [...Object.keys(LAYERS), ...Object.keys(last.tokens_by_layer).filter((name) => !(name in LAYERS))];
+  const layers = turn.tokens_by_layer;
+  const names = [...Object.keys(LAYERS), ...Object.keys(layers).filter((name) => !(name in LAYERS))];
   const rows = names
-    .filter((name) => (last.tokens_by_layer[name] ?? 0) > 0)
-    .map((name) => ({ key: name, label: layerName(name), value: last.tokens_by_layer[name] ?? 0, hint: LAYERS[name] }));
+    .filter((name) => (layers[name] ?? 0) > 0)
+    .map((name) => ({ key: name, label: layerName(name), value: layers[name] ?? 0, hint: LAYERS[name] }));
+  if (!rows.length) return null;
   return (
     <TracePart title="Last prompt by layer" aside={`${count(sum(rows.map(({ value }) => value)))} budget tokens`}>
       <p class="soft">

@@ -163,19 +163,19 @@ function CapDialog({ cap, onClose, onDone }: { cap: string; onClose: () => void;
 
 function Days({ report, chosen }: { report: Report; chosen: string }) {
   const days = [...report.days].reverse();
-  if (days.length < 2 || Number(report.total.spent_usd) === 0) return null;
+  if (days.length < 2 || Number(report.total.cost_usd) === 0) return null;
   return (
     <section class="card">
       <h2>
-        {plural(days.length, "day")}: {dollars(report.total.spent_usd)}
+        {plural(days.length, "day")}: {dollars(report.total.cost_usd)}
       </h2>
       <BarChart
         label="Cost by day"
         bars={days.map((day) => ({
           key: day.day,
           label: day.day,
-          value: Number(day.spent_usd),
-          text: dollars(day.spent_usd),
+          value: Number(day.cost_usd),
+          text: dollars(day.cost_usd),
         }))}
         chosen={chosen}
         onChoose={(day) => setQuery({ day: day === chosen ? "" : day })}
@@ -214,12 +214,13 @@ function Breakdown({ costs, period }: { costs: Schema["PeriodCostsView"]; period
         <h2>All model calls: {period}</h2>
         <Facts
           facts={[
-            ["Cost", dollars(costs.spent_usd)],
+            ["Cost", dollars(costs.cost_usd)],
             ["Calls", count(costs.calls) + (costs.failed_calls ? `, ${count(costs.failed_calls)} failed` : "")],
             ["Input tokens", count(costs.input_tokens + costs.cache_read_tokens + costs.cache_write_tokens)],
             ["Of these from the prompt cache", `${costs.cache_hit_percent} %`],
             ["Output tokens", count(costs.output_tokens)],
             ["Replies without a model because of the cap", costs.degraded_turns ? count(costs.degraded_turns) : ""],
+            ["Counted against the cap", costs.spent_usd === costs.cost_usd ? "" : dollars(costs.spent_usd)],
             [
               "Possible cost of calls that never ended",
               Number(costs.unsettled_usd) ? dollars(costs.unsettled_usd) : "",

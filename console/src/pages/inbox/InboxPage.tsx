@@ -6,6 +6,7 @@ import { Badge, type Tone } from "../../ui/Badge";
 import { Button, LinkButton } from "../../ui/Button";
 import { ConfirmButton } from "../../ui/Dialog";
 import { plural, sentenceCase } from "../../ui/format";
+import { Markdown } from "../../ui/Markdown";
 import { Page, Tabs } from "../../ui/Page";
 import { Scrollable } from "../../ui/Scrollable";
 import { EmptyState, ErrorState, Notice, Skeleton } from "../../ui/states";
@@ -19,6 +20,7 @@ const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
   unknown_delivery: { label: "Unknown delivery", tone: "warning" },
   held_reply: { label: "Held reply", tone: "warning" },
+  waiting_reply: { label: "Waiting reply", tone: "warning" },
   failed_turn: { label: "Unanswered message", tone: "bad" },
   failed_reply: { label: "Failed reply", tone: "neutral" },
 };
@@ -128,7 +130,9 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
           </LinkButton>
         )}
       </footer>
-      {!hasRole("admin") && item.kind !== "no_model_calls" && <p class="soft">An administrator decides.</p>}
+      {!hasRole("admin") && item.kind !== "no_model_calls" && item.kind !== "waiting_reply" && (
+        <p class="soft">An administrator decides.</p>
+      )}
     </article>
   );
 }
@@ -156,7 +160,7 @@ function Content({ item }: { item: InboxItem }) {
     <>
       {texts.filter(Boolean).map((text, index) => (
         <Scrollable key={index} class="inbox-text" label="Text">
-          {text}
+          <Markdown text={text} />
         </Scrollable>
       ))}
     </>

@@ -29,11 +29,13 @@ const IDLE_MS = 10 * 60_000;
 /** Read what needs a person. */
 export async function refreshAttention(signal?: AbortSignal): Promise<void> {
   const abort = signal ? { signal } : {};
+  const tenant = signedIn.value?.tenant;
   try {
     const [waiting, failed] = await Promise.all([
       body(api.GET("/v1/attention", abort)),
       body(api.GET("/v1/attention/failed-replies", abort)),
     ]);
+    if (signedIn.value?.tenant !== tenant) return; // The answer of a tenant that was left.
     attention.value = {
       items: [...waiting.items, ...failed.replies],
       openCount: waiting.counts.total,

@@ -26,6 +26,7 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
       return item.resolutions.map((resolution) => turnDecision(item, resolution));
     case "failed_reply":
       return [failedReplyDecision(item)];
+    case "waiting_reply":
     case "no_model_calls":
       return [];
   }

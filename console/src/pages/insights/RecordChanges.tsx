@@ -1,24 +1,16 @@
 import { body, type Schema } from "../../api/client";
-import { api, hasRole } from "../../api/sign_in";
+import { api } from "../../api/sign_in";
 import { route, setQuery, to, toRecord } from "../../shell/router";
 import { Badge } from "../../ui/Badge";
-import { ConfirmButton } from "../../ui/Dialog";
 import { sentenceCase } from "../../ui/format";
 import { usePages } from "../../ui/resource";
 import { EmptyState, Loaded, LoadMore } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { intervalOf, periodOf } from "../conversations/period";
+import { CHANGE_VERBS, changedValue } from "../conversations/trace/change_words";
+import { UndoTurn } from "../conversations/trace/UndoTurn";
 
 type Change = Schema["ChangeView"];
-
-const VERBS: Record<Change["action"], string> = {
-  create: "Created",
-  update: "Changed",
-  link: "Linked",
-  unlink: "Unlinked",
-  delete: "Deleted",
-  accept: "Accepted",
-};
 
 /** The periods to choose from, by the address. */
 const PERIODS = [
@@ -87,7 +79,7 @@ function ChangeItem({ change, onUndone }: { change: Change; onUndone: () => void
     <>
       <header>
         <h2>
-          {VERBS[change.action]}:{" "}
+          {CHANGE_VERBS[change.action]}:{" "}
           {change.is_deleted ? change.record.name : <a href={toRecord(change.record.handle)}>{change.record.name}</a>}
         </h2>
         {change.undone_at && <Badge>Undone</Badge>}
@@ -104,36 +96,25 @@ function ChangeItem({ change, onUndone }: { change: Change; onUndone: () => void
             <div key={property}>
               <dt>{sentenceCase(property)}</dt>
               <dd>
-                <del>{valueText(before)}</del> → <ins>{valueText(after)}</ins>
+                <del>{changedValue(property, before)}</del> → <ins>{changedValue(property, after)}</ins>
               </dd>
             </div>
           ))}
         </dl>
       )}
       <footer class="buttons">
-        <span class="soft">By {change.by_name || sentenceCase(change.by.split(":")[0] ?? "")}</span>
+        <span class="soft">{author(change)}</span>
         {change.session_id && (
           <a href={to(["conversations", change.session_id], { turn: change.turn_id })}>In this conversation</a>
         )}
-        {change.can_undo && change.turn_id && hasRole("editor") && <Undo turnId={change.turn_id} onUndone={onUndone} />}
+        {change.can_undo && change.turn_id && <UndoTurn turnId={change.turn_id} onUndone={onUndone} />}
       </footer>
     </>
   );
 }
 
-function Undo({ turnId, onUndone }: { turnId: string; onUndone: () => void }) {
-  const work = async () => {
-    await body(api.POST("/v1/turns/{turn_id}/undo", { params: { path: { turn_id: turnId } } }));
-    onUndone();
-  };
-  return (
-    <ConfirmButton kind="quiet" label="Undo" title="Undo this change?" confirmLabel="Undo" work={work}>
-      <p>Restores everything that this turn changed in records. What was changed since stays as it is.</p>
-    </ConfirmButton>
-  );
-}
-
-function valueText(value: unknown): string {
-  if (value === null || value === undefined || value === "") return "empty";
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** "Site desk, for Rosa": the agent that made a change, and the person it talked to; else the person who made it. */
+function author({ agent_name: agent, by_name: person, by }: Change): string {
+  if (agent) return person ? `${agent}, for ${person}` : agent;
+  return person || sentenceCase(by.split(":")[0] ?? "");
 }

@@ -1,3 +1,5 @@
+import { hasRole } from "../../api/sign_in";
+import { to } from "../../shell/router";
 import { clearanceName } from "../../ui/clearance";
 import { Facts } from "../../ui/Table";
 import { Time } from "../../ui/Time";
@@ -42,6 +44,11 @@ export function RecordFacts({ record }: { record: RecordView }) {
           ["Version", record.version],
         ]}
       />
+      {hasRole("viewer") && (
+        <p class="records-note">
+          <a href={to(["insights", "changes"], { record: record.handle })}>What agents changed</a>
+        </p>
+      )}
     </section>
   );
 }

@@ -26,8 +26,8 @@ export function AuditLog() {
               rowKey={(row) => row.id}
               columns={[
                 { label: "What", cell: (row) => sentenceCase(row.action.replaceAll(".", " ")) },
-                { label: "Who", cell: (row) => kindOf(row.actor) },
-                { label: "Of what", cell: (row) => kindOf(row.target), isSecondary: true },
+                { label: "Who", cell: (row) => row.actor_name || kindOf(row.actor) },
+                { label: "Of what", cell: (row) => row.target_name || kindOf(row.target), isSecondary: true },
                 { label: "Details", cell: (row) => <Details of={row.details} />, isSecondary: true },
                 { label: "When", cell: (row) => <Time at={row.at} /> },
               ]}

@@ -7,8 +7,8 @@ import { clearanceName } from "../../ui/clearance";
 import { ConfirmButton, Dialog } from "../../ui/Dialog";
 import { Field } from "../../ui/Field";
 import { date, sentenceCase } from "../../ui/format";
-import { useAction, useResource } from "../../ui/resource";
-import { EmptyState, Loaded, Notice } from "../../ui/states";
+import { useAction, usePages } from "../../ui/resource";
+import { EmptyState, Loaded, LoadMore, Notice } from "../../ui/states";
 import { Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { AccessFields, type Access } from "./AccessFields";
@@ -17,7 +17,10 @@ type Key = Schema["KeyView"];
 
 /** The tenant's API keys. */
 export function Keys() {
-  const keys = useResource((signal) => body(api.GET("/v1/keys", { signal })), []);
+  const keys = usePages(async (cursor, signal) => {
+    const page = await body(api.GET("/v1/keys", { params: { query: { cursor } }, signal }));
+    return { items: page.keys, next_cursor: page.next_cursor };
+  }, []);
   const [isCreating, setCreating] = useState(false);
   const close = () => {
     setCreating(false);
@@ -32,7 +35,7 @@ export function Keys() {
         </Button>
       </div>
       <Loaded of={keys}>
-        {({ keys: list }) =>
+        {(list) =>
           list.length === 0 ? (
             <EmptyState icon="key" title="No API keys yet">
               <p>Create one for each program that uses the API.</p>
@@ -45,7 +48,7 @@ export function Keys() {
               columns={[
                 { label: "Name", cell: (key) => key.name },
                 { label: "State", cell: (key) => <KeyState of={key} /> },
-                { label: "Roles", cell: (key) => key.roles.map(sentenceCase).join(", ") || "none" },
+                { label: "Roles", cell: (key) => key.roles.map(sentenceCase).join(", ") || "none", isSecondary: true },
                 { label: "Clearance", cell: (key) => clearanceName(key.clearance), isSecondary: true },
                 { label: "Only for", cell: (key) => key.scopes.join(", ") || "everything", isSecondary: true },
                 {
@@ -59,6 +62,7 @@ export function Keys() {
           )
         }
       </Loaded>
+      <LoadMore pages={keys} />
       {isCreating && <NewKey onClose={close} />}
     </>
   );
@@ -76,7 +80,13 @@ function Revoke({ of, onDone }: { of: Key; onDone: () => void }) {
     onDone();
   };
   return (
-    <ConfirmButton label="Revoke" title={`Revoke the key “${of.name}”?`} confirmLabel="Revoke" work={work}>
+    <ConfirmButton
+      label="Revoke"
+      aria-label={`Revoke ${of.name}`}
+      title={`Revoke the key “${of.name}”?`}
+      confirmLabel="Revoke"
+      work={work}
+    >
       <p>Programs that use it are refused immediately. This cannot be undone.</p>
     </ConfirmButton>
   );
@@ -91,14 +101,20 @@ function NewKey({ onClose }: { onClose: () => void }) {
     const expires_at = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
     setCreated(await body(api.POST("/v1/keys", { body: { name, ...access, expires_at, scopes: [] } })));
   });
+  const [isCopied, setCopied] = useState(false);
+  const copy = (text: string) =>
+    navigator.clipboard.writeText(text).then(
+      () => setCopied(true),
+      () => setCopied(false), // The key stays selected by hand.
+    );
   if (created) {
     return (
-      <Dialog title={`Key “${created.name}”`} onClose={onClose}>
+      <Dialog title={`Key “${created.name}”`} onClose={onClose} isSticky>
         <p>Copy the key now. It is not shown again.</p>
         <code class="settings-key">{created.key}</code>
         <div class="buttons">
-          <Button kind="solid" icon="copy" onClick={() => void navigator.clipboard.writeText(created.key)}>
-            Copy
+          <Button kind="solid" icon="copy" onClick={() => void copy(created.key)}>
+            {isCopied ? "Copied" : "Copy"}
           </Button>
           <Button onClick={onClose}>Done</Button>
         </div>

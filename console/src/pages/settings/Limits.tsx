@@ -41,7 +41,7 @@ export function Limits() {
                     </Badge>
                   ),
                 },
-                { label: "Requests left", cell: (row) => count(row.tokens), isNumber: true },
+                { label: "Requests left", cell: (row) => count(row.tokens), isNumber: true, isSecondary: true },
                 { label: "Refused so far", cell: (row) => count(row.refused_count), isNumber: true, isSecondary: true },
                 { label: "Last request", cell: (row) => <Time at={row.refilled_at} />, isSecondary: true },
               ]}

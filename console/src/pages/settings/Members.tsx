@@ -8,8 +8,8 @@ import { clearanceName } from "../../ui/clearance";
 import { Dialog } from "../../ui/Dialog";
 import { Field } from "../../ui/Field";
 import { sentenceCase } from "../../ui/format";
-import { useAction, useResource } from "../../ui/resource";
-import { EmptyState, Loaded, Notice } from "../../ui/states";
+import { useAction, usePages } from "../../ui/resource";
+import { EmptyState, Loaded, LoadMore, Notice } from "../../ui/states";
 import { Table } from "../../ui/Table";
 import { AccessFields, type Access, type Role } from "./AccessFields";
 
@@ -17,7 +17,10 @@ type Member = Schema["MemberView"];
 
 /** Who of the tenant may sign in, and what they may do. */
 export function Members() {
-  const members = useResource((signal) => body(api.GET("/v1/members", { signal })), []);
+  const members = usePages(async (cursor, signal) => {
+    const page = await body(api.GET("/v1/members", { params: { query: { cursor } }, signal }));
+    return { items: page.members, next_cursor: page.next_cursor };
+  }, []);
   const [edited, setEdited] = useState<Member | "new" | null>(null);
   const close = () => setEdited(null);
   const done = () => {
@@ -33,7 +36,7 @@ export function Members() {
         </Button>
       </div>
       <Loaded of={members}>
-        {({ members: list }) =>
+        {(list) =>
           list.length === 0 ? (
             <EmptyState icon="people" title="No members yet">
               <p>Add the first one with the issuer and the subject of their token.</p>
@@ -66,6 +69,7 @@ export function Members() {
           )
         }
       </Loaded>
+      <LoadMore pages={members} />
       {edited === "new" && <NewMember onClose={close} onDone={done} />}
       {edited && edited !== "new" && <EditMember member={edited} onClose={close} onDone={done} />}
     </>

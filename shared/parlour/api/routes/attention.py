@@ -17,7 +17,7 @@ from parlour.api.attention_schemas import (
 from parlour.api.authorization import Admin, AnyCaller, Caller, Viewer
 from parlour.api.schemas import PageCursor, ReplyResolution, ToolCallResolution, TurnResolution
 from parlour.channels import outbox
-from parlour.channels.outbox import StuckReply
+from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations import failed_turns, tool_result_messages, turn_views
 from parlour.conversations.tool_result_messages import PendingWakeup
 from parlour.infra import log
@@ -50,19 +50,21 @@ def list_attention_items(caller: Viewer) -> AttentionPageView:
     with caller.transaction() as tx:
         unknown = _filter_readable(who, tx, calls.list_unknown(who, tx, _MAX_ITEMS + 1))
         stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, _MAX_ITEMS + 1))
+        waiting = _filter_readable(who, tx, outbox.list_waiting(who, tx, caller.now, _MAX_ITEMS + 1))
         parked = failed_turns.list_failed_turns(who, tx, _MAX_ITEMS + 1)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
     spend_today = attention_items.spend_view(today)
     stopped = attention_items.no_model_calls_item(spend_today)
-    waiting = [
+    items = [
         *map(attention_items.tool_call_item, unknown[:_MAX_ITEMS]),
         *map(attention_items.stuck_reply_item, stuck[:_MAX_ITEMS]),
+        *map(attention_items.waiting_reply_item, waiting[:_MAX_ITEMS]),
         *map(attention_items.failed_turn_item, parked[:_MAX_ITEMS]),
     ]
-    found = {"tool_calls": len(unknown), "replies": len(stuck), "turns": len(parked)}
+    found = {"tool_calls": len(unknown), "replies": len(stuck), "waiting": len(waiting), "turns": len(parked)}
     shown = {name: min(count, _MAX_ITEMS) for name, count in found.items()} | {"spend": int(stopped is not None)}
     return AttentionPageView(
-        items=[*([stopped] if stopped else []), *sorted(waiting, key=lambda item: item.at)],
+        items=[*([stopped] if stopped else []), *sorted(items, key=lambda item: item.at)],
         counts=AttentionCountsView(**shown, total=sum(shown.values())),
         spend=spend_today,
         has_more=max(found.values()) > _MAX_ITEMS,
@@ -165,7 +167,7 @@ def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> CancelledT
     return CancelledToolCallsView(message=resolved.message, queued=resolved.queued, tool_calls=amount)
 
 
-def _filter_readable[Item: (UnknownCall, StuckReply)](
+def _filter_readable[Item: (UnknownCall, StuckReply, WaitingReply)](
     who: Principal, tx: Transaction, found: Sequence[Item]
 ) -> list[Item]:
     """Return what they may see: a conversation with somebody of more clearance may contain more."""

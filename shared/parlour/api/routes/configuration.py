@@ -1,41 +1,50 @@
 """The tenant's configuration: its pack, its agents, its status."""
 
 from datetime import datetime
+from typing import Literal
 
 from fastapi import APIRouter
 
+from parlour.api import pack_views
 from parlour.api.authorization import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
 from parlour.api.configuration_schemas import (
     BindingListView,
     BindingView,
     PackAppliedView,
     PackFiles,
+    PackUndo,
+    PackUndoneView,
     PackView,
+    SecretListView,
+    SecretView,
     StatusChange,
     TenantView,
 )
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_PACK_BYTES
-from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.errors import InvalidRequest, NotFound, SecretUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.packs.apply import apply
+from parlour.infra.secrets import SecretStatus
+from parlour.packs.apply import ApplyOptions, apply
 from parlour.packs.export import export
+from parlour.packs.merge import Decisions
+from parlour.packs.undo import undo_apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from parlour.tenancy import bindings, roles, tenants
+from parlour.tenancy import bindings, roles, tenant_secrets, tenants
 from parlour.tenancy.authentication import Credentials
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
 
-_MAX_HANDLES_LISTED = 100
-"""How many of the records and documents that are in no pack are named; all of them are counted."""
-
 
 @router.put("/pack", max_body_size=MAX_PACK_BYTES)
 def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> PackAppliedView:
-    """Apply a pack, in one transaction; twice changes nothing. The operator's key makes a tenant that is not there."""
+    """Apply a pack, in one transaction; twice changes nothing. What people changed stays, unless the request decides
+    otherwise. The operator's key makes a tenant that is not there."""
     now = services.clock()
+    choices = {(one.item, one.field): one.choice for one in pack.decisions}
+    options = ApplyOptions(Decisions(pack.conflicts, choices), prune=pack.prune, dry_run=pack.dry_run)
     with services.databases.borrow() as database:
         principal = _authenticate_applier(services, database, given, now)
         roles.require_role(principal, "admin")
@@ -45,15 +54,22 @@ def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredent
                 f"this pack is for tenant '{read.tenant.slug}'; run: parlour --tenant {read.tenant.slug} apply ..."
             )
         embedder = services.embedding_spaces.tenant_embedder(database, principal.tenant_id)
-        done = apply(principal, database, embedder, read, now, services.count_tokens)
-    request_embedding(services, principal.tenant_id)
-    shown = {
-        "tenant": done.tenant_slug,
-        "changed": done.has_changes,
-        "counts": done.counts,
-        "not_in_pack": done.not_in_pack[:_MAX_HANDLES_LISTED],
-    }
-    return PackAppliedView.model_validate(shown)
+        done = apply(principal, database, embedder, read, now, services.count_tokens, options)
+    if not pack.dry_run:
+        request_embedding(services, principal.tenant_id)
+    return pack_views.applied_view(done, dry_run=pack.dry_run)
+
+
+@router.post("/pack/undo")
+def undo_pack(undo: PackUndo, caller: Admin) -> PackUndoneView:
+    """Undo the last apply that was not undone. What was changed since stays and is listed."""
+    services, tenant_id = caller.dependencies, caller.principal.tenant_id
+    with services.databases.borrow() as database:
+        embedder = services.embedding_spaces.tenant_embedder(database, tenant_id)
+        done = undo_apply(caller.principal, database, embedder, caller.now, dry_run=undo.dry_run)
+    if not undo.dry_run:
+        request_embedding(services, tenant_id)
+    return pack_views.undone_view(done, dry_run=undo.dry_run)
 
 
 @router.get("/pack")
@@ -69,6 +85,31 @@ def list_bindings(caller: Viewer) -> BindingListView:
     with caller.transaction() as tx:
         found = bindings.list_active_bindings(tx)
     return BindingListView(bindings=[BindingView.model_validate(binding) for binding in found])
+
+
+@router.get("/secrets")
+def list_secrets(caller: Viewer) -> SecretListView:
+    """List the secrets that the tenant's pack names, what uses them, and whether each is stored. Shows no value."""
+    with caller.transaction() as tx:
+        found = tenant_secrets.list_secrets(caller.principal, tx)
+    return SecretListView(
+        secrets=[
+            SecretView(
+                name=secret.name,
+                reference=secret.reference,
+                used_by=secret.used_by,
+                status=_find_secret_status(caller.dependencies, secret.reference),
+            )
+            for secret in found
+        ]
+    )
+
+
+def _find_secret_status(services: ApiDependencies, reference: str) -> SecretStatus | Literal["unknown"]:
+    try:
+        return services.find_secret_status(reference)
+    except SecretUnavailable:
+        return "unknown"
 
 
 @router.get("/tenant")

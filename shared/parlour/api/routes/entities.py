@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from parlour.api.authorization import Caller, Editor, Reader
 from parlour.api.record_schemas import (
@@ -75,33 +75,32 @@ def create_entity(
     return shown
 
 
-@router.get("/entities")
-def list_entities(
+def read_record_query(
     request: Request,
-    caller: Reader,
     type: ShortQuery = "",  # noqa: A002 - the word for it
     project: ShortQuery = "",
     text: ShortQuery = "",
-    cursor: Cursor = "",
-    limit: Limit = 20,
-) -> RecordPageView:
-    """List records, the last changed first.
-
-    `where.NAME=VALUE` filters by a property, as often as needed; `unverified=true` keeps those that nobody accepted.
-    """
+    unverified: Annotated[bool, Query(description="only records that nobody accepted yet")] = False,
+) -> RecordQuery:
+    """Return which records are asked for; `where.NAME=VALUE` filters by a property, as often as needed."""
     where = {
         name.removeprefix(_FILTER_PREFIX): value
         for name, value in request.query_params.items()
-        if _is_property_filter(name)
+        if name.startswith(_FILTER_PREFIX) and name != _FILTER_PREFIX
     }
+    return RecordQuery(type or None, project or None, where, text, unverified)
+
+
+@router.get("/entities")
+def list_entities(
+    caller: Reader,
+    wanted: Annotated[RecordQuery, Depends(read_record_query)],
+    cursor: Cursor = "",
+    limit: Limit = 20,
+) -> RecordPageView:
+    """List records, the last changed first; `where.NAME=VALUE` filters by a property, as often as needed."""
     with caller.transaction() as tx:
-        page = crud.list_records(
-            caller.principal,
-            tx,
-            RecordQuery(type or None, project or None, where, text, request.query_params.get("unverified") == "true"),
-            cursor=cursor,
-            limit=limit,
-        )
+        page = crud.list_records(caller.principal, tx, wanted, cursor=cursor, limit=limit)
         kinds = type_registry.list_record_types(tx)
     shown = [RecordView.from_record(entity, kinds[entity.type]) for entity in page.records]
     return RecordPageView(entities=shown, next_cursor=page.next_cursor)
@@ -169,10 +168,6 @@ def delete_link(source: ShortQuery, target: ShortQuery, relation: ShortQuery, ca
     with caller.transaction() as tx:
         record_links.unlink(caller.principal, tx, source, target, relation, caller.now)
     caller.request_embedding()
-
-
-def _is_property_filter(name: str) -> bool:
-    return name.startswith(_FILTER_PREFIX) and len(name) > len(_FILTER_PREFIX)
 
 
 def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str, origin: str | None) -> Record:

@@ -2,8 +2,9 @@
 
 from fastapi import APIRouter
 
+from parlour.api import health_checks
 from parlour.api.authorization import OperatorDependencies
-from parlour.api.operation_schemas import DeadLetterCountsView, RedriveRequest, RedriveView
+from parlour.api.operation_schemas import DeadLetterCountsView, DeploymentHealthView, RedriveRequest, RedriveView
 from parlour.infra import log
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"])
@@ -13,6 +14,12 @@ router = APIRouter(prefix="/v1/operations", tags=["operations"])
 def count_dead_letters(services: OperatorDependencies) -> DeadLetterCountsView:
     """About how many messages each queue gave up on and still keeps."""
     return DeadLetterCountsView(dead_letters={name: dead.count() for name, dead in services.dead_letters.items()})
+
+
+@router.get("/health")
+def check_deployment(services: OperatorDependencies) -> DeploymentHealthView:
+    """Check the schema, overdue work, dead letters, the signing key, embeddings and providers; may take seconds."""
+    return DeploymentHealthView(environment=services.environment, checks=health_checks.run_checks(services))
 
 
 @router.post("/redrive")

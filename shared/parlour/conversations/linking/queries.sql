@@ -110,11 +110,13 @@ UPDATE sessions SET is_main = true WHERE id = %(session_id)s;
 SELECT id FROM sessions WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND is_main;
 
 -- name: supersede_duplicate_facts
--- Of two facts under one key the one that was last said or confirmed stays; the other ends where it began.
+-- Of two facts in one place the one that was last said or confirmed stays; the other ends where it began. Facts beside
+-- each other under one key are in one place if they say the same.
 WITH pairs AS (
     SELECT a.id AS one, b.id AS other, (a.last_confirmed_at, a.confidence, a.id) > (b.last_confirmed_at, b.confidence, b.id) AS first_stays
       FROM facts a
       JOIN facts b ON b.binding_id = a.binding_id AND b.key = a.key
+           AND (num_nonnulls(a.member, b.member) = 0 OR lower(a.value) = lower(b.value))
      WHERE a.user_id = %(user_id)s AND b.user_id = %(into)s AND a.scope = 'user' AND b.scope = 'user'
        AND a.valid_until IS NULL AND b.valid_until IS NULL
 ), doubles AS (

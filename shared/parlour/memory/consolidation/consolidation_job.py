@@ -22,15 +22,16 @@ from parlour.memory.consolidation import prompt, silence_rules, store
 from parlour.memory.consolidation.store import InterimEpisode
 from parlour.memory.dependencies import MemoryDependencies
 from parlour.memory.episodes import episode_rows
-from parlour.memory.extraction import answer_check, extraction_window, model_call
+from parlour.memory.extraction import extraction_window, model_call, window_reading
 from parlour.memory.extraction import store as conversations
 from parlour.memory.extraction.answer_check import CheckedAnswer, NewEpisode
 from parlour.memory.extraction.extraction_window import ExtractionWindow
-from parlour.memory.extraction.model_call import EMPTY_RESPONSE, ExtractionRequest, ExtractionResponse
+from parlour.memory.extraction.model_answer import ExtractionAnswer
+from parlour.memory.extraction.model_call import MemoryResponse
 from parlour.memory.extraction.store import ExtractionSession
 from parlour.memory.facts import fact_merge
 from parlour.memory.facts import store as known
-from parlour.memory.facts.fact import MIN_CONFIDENCE, KnownFact
+from parlour.memory.facts.fact import KnownFact
 from parlour.memory.leased_job import MAX_FAILURES, MIN_ROUND_SECONDS, MODEL_REFUSED, LeasedMemoryJob
 from parlour.memory.memory_job import MemoryJob
 from parlour.memory.memory_policy import parse_memory_policy
@@ -60,7 +61,7 @@ class _ConsolidationInput:
 
     conversation: ExtractionSession
     window: ExtractionWindow
-    known_facts: dict[str, KnownFact]
+    known_facts: list[KnownFact]
     interim_episodes: Sequence[InterimEpisode]
 
 
@@ -116,14 +117,18 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         return None
 
     def ask(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> _ConsolidationDraft:
-        """Ask the better model, and check its answer."""
+        """Ask the better model, check its answer, and have a second look where it matters."""
         heard = self._request_consolidation(loaded, seconds_left)
         if heard.problem and heard.problem != MODEL_REFUSED:
             raise JobFailed(heard.problem)
-        if heard.answer is None:
-            found = CheckedAnswer((), (answer_check.rejected_window(heard.problem),), ())
-        else:
-            found = answer_check.check_answer(heard.answer, loaded.window, "consolidated")
+        found = window_reading.look_again(
+            self.dependencies,
+            self.principal,
+            loaded.conversation.model_routing,
+            window_reading.check_response(heard, loaded.window, loaded.known_facts, "consolidated"),
+            loaded.window,
+            seconds_left,
+        )
         now = self.dependencies.clock()
         fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, now)
         return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (uuid7(now), uuid7(now)), now)
@@ -133,7 +138,7 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         if not self.end_attempt(tx):
             return None
         found, scope = draft.checked_answer, loaded.conversation.scope
-        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids)
+        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids, found.doubted_ids)
         fact_merge.merge_candidates(tx, scope, self.session_id, None, batch, draft.drafted_at)
         for told in draft.episodes:
             about = loaded.conversation
@@ -164,18 +169,20 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         """Return the time until the next night."""
         return _RETRY_DELAY
 
-    def _request_consolidation(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> ExtractionResponse:
+    def _request_consolidation(
+        self, loaded: _ConsolidationInput, seconds_left: SecondsLeft
+    ) -> MemoryResponse[ExtractionAnswer]:
         """Ask a model about the window. Without user messages or a model the response is empty."""
         if not loaded.window.user_lines:
-            return EMPTY_RESPONSE
+            return MemoryResponse(window_reading.NO_PROPOSALS)
         agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
         question = prompt.user_prompt(
             extraction_window.render_transcript(loaded.window, agent),
-            loaded.known_facts.values(),
+            loaded.known_facts,
             [note.text for note in loaded.interim_episodes],
         )
-        asked = ExtractionRequest(prompt.system_prompt(agent, MIN_CONFIDENCE), question, "quality")
-        return model_call.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
+        asked = window_reading.extraction_request(prompt.system_prompt(agent), question, "quality")
+        return model_call.request_answer(self.dependencies, self.principal, routing, asked, seconds_left)
 
 
 def next_window_size(turn_count: int) -> int:

@@ -17,9 +17,9 @@ matter most to it."""
 _MAX_EPISODES = 20
 
 
-def system_prompt(agent_name: str, min_confidence: float) -> str:
+def system_prompt(agent_name: str) -> str:
     """Return the system prompt, which is the same for all conversations of an agent."""
-    return prompt.system_prompt(agent_name, min_confidence) + _CONSOLIDATION_RULES
+    return prompt.system_prompt(agent_name) + _CONSOLIDATION_RULES
 
 
 def user_prompt(transcript: str, known_facts: Iterable[KnownFact], episode_texts: Sequence[str]) -> str:

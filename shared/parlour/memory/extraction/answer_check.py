@@ -2,17 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
+from parlour.memory.extraction import second_look
 from parlour.memory.extraction.extraction_window import ExtractionWindow, MessageLine
 from parlour.memory.extraction.model_answer import ExtractionAnswer, ProposedEpisode, ProposedFact
-from parlour.memory.facts import evidence, explicit_facts, fact_keys
-from parlour.memory.facts.evidence import own_text
-from parlour.memory.facts.fact import MAX_MODEL_CONFIDENCE, FactCandidate, Origin, RejectedFact
+from parlour.memory.extraction.second_look import Review, ReviewResult
+from parlour.memory.facts import explicit_facts, fact_keys, grounding, merge_rules
+from parlour.memory.facts.fact import (
+    MAX_MODEL_CONFIDENCE,
+    FactCandidate,
+    KnownFact,
+    ModelAnswers,
+    Origin,
+    RejectedDecision,
+    RejectedFact,
+)
+from parlour.memory.facts.own_text import own_text
 from parlour.text.sensitive_data import is_sensitive
-from parlour.text.word_matching import contains_value, contains_word, informative_words
+from parlour.text.word_matching import contains_word, informative_words
 from parlour.text.words import words
+
+#: Decisions about a candidate that change or end what is known.
+_CHANGES = frozenset({"contradicts", "corrects", "retracted"})
 
 _MIN_USER_WORD_SHARE = 0.5
 """Of an episode's telling words, how many are the user's."""
@@ -31,14 +44,28 @@ class NewEpisode:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """The accepted facts and episodes of an answer, and the rejected proposals with their reasons."""
+    """The accepted facts and episodes of an answer, and the rejected proposals with their reasons.
+
+    reviews      proposals that need a second look before they are accepted.
+    doubted_ids  known facts of which the second look cannot tell whether they still hold.
+    """
 
     candidates: tuple[FactCandidate, ...]
     rejected: tuple[RejectedFact, ...]
     episodes: tuple[NewEpisode, ...]
+    reviews: tuple[Review, ...] = ()
+    doubted_ids: tuple[UUID, ...] = ()
+
+    def with_reviews(self, result: ReviewResult) -> "CheckedAnswer":
+        """Return the answer after the second look. Values that exclude each other are rejected, supported or not."""
+        candidates, excluded = _separate_contradictions((*self.candidates, *result.candidates))
+        rejected = (*self.rejected, *result.rejected, *excluded)
+        return CheckedAnswer(candidates, rejected, self.episodes, doubted_ids=result.doubted_ids)
 
 
-def check_answer(answer: ExtractionAnswer, window: ExtractionWindow, origin: Origin = "extracted") -> CheckedAnswer:
+def check_answer(
+    answer: ExtractionAnswer, window: ExtractionWindow, known: Sequence[KnownFact], origin: Origin = "extracted"
+) -> CheckedAnswer:
     """Check an answer against its window.
 
     The candidates include the user's explicit retractions: the user may have retracted a fact before a model found it.
@@ -48,9 +75,21 @@ def check_answer(answer: ExtractionAnswer, window: ExtractionWindow, origin: Ori
         one for one in explicit_facts.find_explicit_facts(window.user_messages) if one.is_retraction
     ]
     refusals: list[RejectedFact] = [RejectedFact("", "malformed", "entry") for _ in range(answer.malformed_count)]
+    refusals += [RejectedFact("", "too_many") for _ in range(answer.surplus_count)]
+    proposed: list[tuple[FactCandidate, int]] = []
     for item in answer.facts:
-        found = _check_fact(item, by_number, origin)
-        (candidates if isinstance(found, FactCandidate) else refusals).append(found)  # type: ignore[arg-type]
+        found = _check_fact(item, answer.facts, by_number, known, origin)
+        if isinstance(found, FactCandidate):
+            proposed.append((found, item.line_number))
+        else:
+            refusals.append(found)
+    reviews: list[Review] = []
+    for candidate, number in proposed:
+        review = _find_review(candidate, number, [one for one, _ in proposed], known)
+        if review is None:
+            candidates.append(candidate)
+        else:
+            reviews.append(review)
     episodes: list[NewEpisode] = []
     for told in answer.episodes:
         kept = _check_episode(told, by_number, window)
@@ -58,33 +97,148 @@ def check_answer(answer: ExtractionAnswer, window: ExtractionWindow, origin: Ori
             episodes.append(kept)
         else:
             refusals.append(kept)
-    return CheckedAnswer(tuple(candidates), tuple(replace(one, origin=origin) for one in refusals), tuple(episodes))
-
-
-def _check_fact(
-    item: ProposedFact, by_number: Mapping[int, MessageLine], origin: Origin
-) -> FactCandidate | RejectedFact:
-    key = fact_keys.normalize_key(item.key)
-    named = [by_number[number] for number in item.line_numbers if number in by_number]
-    ids = tuple(line.id for line in named)
-    if key is None or not (item.is_retraction or fact_keys.is_valid_value(key, item.value)):
-        return RejectedFact(key or "", "malformed", "key" if key is None else "value", item.confidence, ids)
-    if len(named) < len(item.line_numbers) or not named:
-        return RejectedFact(key, "unknown_message", "", item.confidence, ids)
-    if is_sensitive(key, item.value):
-        return RejectedFact(key, "sensitive", "", item.confidence, ids)
-    problem = evidence.find_problem(key, item.value, [line.body for line in named], is_retraction=item.is_retraction)
-    if problem is not None:
-        return RejectedFact(key, problem, "", item.confidence, ids)
-    at = max(line.received_at for line in _lines_stating(named, item.value))
-    return FactCandidate(
-        key, item.value, min(item.confidence, MAX_MODEL_CONFIDENCE), origin, at, ids, is_retraction=item.is_retraction
+    return CheckedAnswer(
+        tuple(candidates), tuple(replace(one, origin=origin) for one in refusals), tuple(episodes), tuple(reviews)
     )
 
 
-def _lines_stating(named: Sequence[MessageLine], value: str) -> Sequence[MessageLine]:
-    """Return the named messages that contain the value; all of them when none contains it alone."""
-    return [line for line in named if contains_value(own_text(line.body), value)] or named
+def _check_fact(
+    item: ProposedFact,
+    proposals: Sequence[ProposedFact],
+    by_number: Mapping[int, MessageLine],
+    known: Sequence[KnownFact],
+    origin: Origin,
+) -> FactCandidate | RejectedFact:
+    key, line = fact_keys.proposed_key(item.key), by_number.get(item.line_number)
+    answers = ModelAnswers(item.to_json())
+    ids = (line.id,) if line else ()
+    values = [fact.value for fact in known if fact.is_live and fact.key == key] + [
+        other.value for other in proposals if other.line_number < item.line_number and other.key == item.key
+    ]
+    problem = _find_problem(item, key, line, values)
+    if problem is not None or key is None or line is None:
+        return RejectedFact(key or "", problem or "malformed", "", item.certainty, ids, origin, answers)
+    return FactCandidate(
+        key,
+        item.value,
+        min(item.certainty, MAX_MODEL_CONFIDENCE),
+        origin,
+        line.received_at,
+        ids,
+        is_retraction=item.is_retraction,
+        holds_until=_end_of_day(item),
+        answers=answers,
+    )
+
+
+def _find_problem(
+    item: ProposedFact, key: str | None, line: MessageLine | None, known_values: Sequence[str]
+) -> RejectedDecision | None:
+    """Return why the proposal is refused, as far as code can tell."""
+    if key is None or line is None:
+        return "unknown_key" if key is None else "unknown_message"
+    if is_sensitive(key, item.value):
+        return "sensitive"
+    if not grounding.is_quoted(item.quote, line.body):
+        return "quote_not_found"
+    return _find_value_problem(item, key, known_values) or _find_scope_problem(item, line)
+
+
+def _find_value_problem(item: ProposedFact, key: str, known_values: Sequence[str]) -> RejectedDecision | None:
+    """Return why the value is refused; what is over may be named in other words than the user's."""
+    if item.is_retraction:
+        return None
+    if not fact_keys.is_valid_value(key, item.value):
+        return "malformed"
+    return None if grounding.is_grounded(item.value, item.quote, known_values) else "not_in_user_text"
+
+
+def _find_scope_problem(item: ProposedFact, line: MessageLine) -> RejectedDecision | None:
+    """Return why a proposal about this subject, for this time, becomes no fact about the user."""
+    if item.subject == "other":
+        return "other_person"
+    if item.duration in ("temporary", "planned", "supposed"):
+        return item.duration
+    end = _end_of_day(item)
+    return "temporary" if end is not None and (item.is_retraction or end <= line.received_at) else None
+
+
+def _end_of_day(item: ProposedFact) -> datetime | None:
+    """Return the end of the last day on which a fact holds, in UTC."""
+    return datetime.combine(item.until, time(), UTC) + timedelta(days=1) if item.until else None
+
+
+def _find_review(
+    candidate: FactCandidate,
+    line_number: int,
+    proposed: Sequence[FactCandidate],
+    known: Sequence[KnownFact],
+) -> Review | None:
+    """Return the second look that a candidate needs which changes or ends something, is critical or uncertain."""
+    live = [fact for fact in known if fact.is_live]
+    is_uncertain = candidate.confidence < second_look.MIN_CERTAINTY or _is_of_group(candidate)
+    others = [one for one in proposed if one is not candidate and one.key == candidate.key]
+    is_denied = any(_excludes(candidate, other) for other in others)
+    if candidate.is_retraction:
+        meant = merge_rules.retracted_facts(candidate, live)
+        return Review(candidate, line_number, tuple(meant)) if meant or others else None
+    (resolved,) = merge_rules.resolve_keys(candidate, live)
+    verdict = merge_rules.decide(resolved, [fact for fact in known if fact.key == resolved.key])
+    if verdict.decision in _CHANGES or (verdict.decision == "refines" and resolved.holds_until):
+        return Review(candidate, line_number, verdict.compared)
+    if is_denied:
+        return Review(candidate, line_number)
+    is_change = any(other.value != candidate.value for other in others) and not fact_keys.has_several_values(
+        candidate.key
+    )
+    is_open = verdict.decision in ("new", "refines")
+    if is_open and (is_uncertain or is_change or fact_keys.is_critical(candidate.key)):
+        return Review(candidate, line_number)
+    return None
+
+
+def _is_of_group(candidate: FactCandidate) -> bool:
+    return candidate.answers is not None and candidate.answers.first.get("subject") == "group"
+
+
+def _separate_contradictions(
+    candidates: Sequence[FactCandidate],
+) -> tuple[tuple[FactCandidate, ...], tuple[RejectedFact, ...]]:
+    """Separate the candidates from those that exclude each other, all of which are rejected."""
+    excluded = [one for one in candidates if any(_excludes(one, other) for other in candidates)]
+    rest = tuple(one for one in candidates if one not in excluded)
+    return rest, tuple(_rejection(one, "contradicting") for one in excluded)
+
+
+def _excludes(one: FactCandidate, other: FactCandidate) -> bool:
+    """Return whether two statements of one message cannot both be so: that a value holds and is over, or two values of
+    a key of which a person has exactly one."""
+    if one is other or (one.key, one.message_ids) != (other.key, other.message_ids):
+        return False
+    if one.is_retraction != other.is_retraction:
+        return not one.value or not other.value or merge_rules.is_same_value(one.value, other.value)
+    is_exclusive = one.key in fact_keys.EXCLUSIVE_KEYS and not one.is_retraction
+    return is_exclusive and not _is_compatible(one.value, other.value)
+
+
+def _is_compatible(value: str, other: str) -> bool:
+    return (
+        merge_rules.is_same_value(value, other)
+        or merge_rules.is_more_specific(value, other)
+        or merge_rules.is_more_specific(other, value)
+    )
+
+
+def _rejection(candidate: FactCandidate, decision: RejectedDecision) -> RejectedFact:
+    return RejectedFact(
+        candidate.key,
+        decision,
+        "",
+        candidate.confidence,
+        candidate.message_ids,
+        candidate.origin,
+        candidate.answers,
+    )
 
 
 def _check_episode(

@@ -20,10 +20,11 @@ from parlour.memory import job_scheduling
 from parlour.memory.consolidation import silence_rules
 from parlour.memory.dependencies import MemoryDependencies
 from parlour.memory.episodes import episode_rows
-from parlour.memory.extraction import answer_check, extraction_window, model_call, prompt, store
+from parlour.memory.extraction import extraction_window, model_call, prompt, store, window_reading
 from parlour.memory.extraction.answer_check import CheckedAnswer
 from parlour.memory.extraction.extraction_window import ExtractionWindow
-from parlour.memory.extraction.model_call import EMPTY_RESPONSE, ExtractionRequest, ExtractionResponse
+from parlour.memory.extraction.model_answer import ExtractionAnswer
+from parlour.memory.extraction.model_call import MemoryResponse
 from parlour.memory.extraction.store import ExtractionSession
 from parlour.memory.facts import fact_merge
 from parlour.memory.facts import store as known
@@ -60,7 +61,7 @@ class _ExtractionInput:
     attempts: Attempts
     conversation: ExtractionSession
     window: ExtractionWindow
-    known_facts: dict[str, KnownFact]
+    known_facts: list[KnownFact]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +105,30 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         if found is not None and parse_memory_policy(found.memory_policy).max_facts > 0:
             new = store.find_next_turns(tx, self.session_id, found.extraction_cursor, extraction_window.MAX_TURNS)
             if new is not None:
-                lines = store.read_lines(
-                    tx, self.session_id, found.extraction_cursor, new.last_turn, found.classification
-                )
-                stretch = ExtractionWindow(
-                    tuple(lines), new.last_turn, is_full=new.turn_count == extraction_window.MAX_TURNS
+                stretch = extraction_window.split_lines(
+                    store.read_lines(tx, self.session_id, found.earlier_cursor, new.last_turn, found.classification),
+                    found.extraction_cursor,
+                    new.last_turn,
+                    is_full=new.turn_count == extraction_window.MAX_TURNS,
                 )
                 return _ExtractionInput(attempts, found, stretch, known.find_latest_facts(tx, found.scope))
         self.complete(tx)
         return None
 
     def ask(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> _ExtractionDraft:
-        """Ask a model, and check its answer."""
+        """Ask a model, check its answer, and have a second look where it matters."""
         heard = self._request_extraction(loaded, seconds_left)
         if heard.problem and not should_skip(heard.problem, loaded.attempts.failures):
             raise JobFailed(heard.problem)
-        found, now = _check_response(loaded, heard), self.dependencies.clock()
+        found = window_reading.look_again(
+            self.dependencies,
+            self.principal,
+            loaded.conversation.model_routing,
+            window_reading.check_response(heard, loaded.window, loaded.known_facts),
+            loaded.window,
+            seconds_left,
+        )
+        now = self.dependencies.clock()
         fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, now)
         return _ExtractionDraft(found, fact_ids, [(uuid7(now), uuid7(now)) for _ in found.episodes], now)
 
@@ -128,7 +137,7 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         if not self.end_attempt(tx):
             return None
         found, about, stretch = draft.checked_answer, loaded.conversation, loaded.window
-        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids)
+        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids, found.doubted_ids)
         kept = fact_merge.merge_candidates(tx, about.scope, self.session_id, None, batch, draft.drafted_at)
         new_episodes = self._write_episodes(tx, about, draft)
         if new_episodes:
@@ -159,18 +168,18 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
             )
         return result.has_more and loaded.window.is_full
 
-    def _request_extraction(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> ExtractionResponse:
+    def _request_extraction(
+        self, loaded: _ExtractionInput, seconds_left: SecondsLeft
+    ) -> MemoryResponse[ExtractionAnswer]:
         """Ask a model, unless the user said nothing, there is no model, or our own code broke too often."""
         if not loaded.window.user_lines:
-            return EMPTY_RESPONSE
+            return MemoryResponse(window_reading.NO_PROPOSALS)
         if is_failing_on_own_errors(loaded.attempts):
-            return ExtractionResponse(None, loaded.attempts.problem or "")
+            return MemoryResponse(None, loaded.attempts.problem or "")
         agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
-        question = prompt.user_prompt(
-            extraction_window.render_transcript(loaded.window, agent), loaded.known_facts.values()
-        )
-        asked = ExtractionRequest(model_call.system_prompt(agent), question, "cheap")
-        return model_call.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
+        question = prompt.user_prompt(extraction_window.render_transcript(loaded.window, agent), loaded.known_facts)
+        asked = window_reading.extraction_request(prompt.system_prompt(agent), question, "cheap")
+        return model_call.request_answer(self.dependencies, self.principal, routing, asked, seconds_left)
 
     def _write_episodes(self, tx: Transaction, session: ExtractionSession, draft: _ExtractionDraft) -> int:
         """Write the episodes, each into an earlier one that says nearly the same, if any. Return how many are new."""
@@ -192,9 +201,3 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
             earlier.append(episode_rows.StoredEpisode(ids[0], episode.text))
             written += 1
         return written
-
-
-def _check_response(loaded: _ExtractionInput, response: ExtractionResponse) -> CheckedAnswer:
-    if response.answer is None:
-        return CheckedAnswer((), (answer_check.rejected_window(response.problem),), ())
-    return answer_check.check_answer(response.answer, loaded.window)

@@ -1,11 +1,12 @@
 """A stretch of a conversation, as it is looked through. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.memory.facts.evidence import own_text
 from parlour.memory.facts.fact import UserMessage
+from parlour.memory.facts.own_text import own_text
 
 MAX_TURNS = 20
 """Turns that are read at once; of a longer stretch the rest follows."""
@@ -31,11 +32,13 @@ class MessageLine:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionWindow:
-    """Turns that nobody looked through, in order. `until_turn`: the last of them; `is_full`: more may come after."""
+    """Turns that nobody looked through, in order. `until_turn`: the last of them; `is_full`: more may come after;
+    `earlier_lines`: the messages of the turn before them."""
 
     lines: tuple[MessageLine, ...]
     until_turn: int
     is_full: bool = False
+    earlier_lines: tuple[MessageLine, ...] = ()
 
     @property
     def user_lines(self) -> list[MessageLine]:
@@ -52,6 +55,14 @@ class ExtractionWindow:
         return dict(enumerate(self.user_lines, 1))
 
 
+def split_lines(
+    lines: Sequence[MessageLine], after_turn: int, until_turn: int, *, is_full: bool = False
+) -> ExtractionWindow:
+    """Return the window of the turns after `after_turn`; lines of earlier turns are there to be understood by."""
+    earlier = tuple(line for line in lines if line.turn_number <= after_turn)
+    return ExtractionWindow(tuple(lines[len(earlier) :]), until_turn, is_full, earlier)
+
+
 def render_transcript(window: ExtractionWindow, agent_name: str) -> str:
     """Return the window as a model reads it: the user's own messages with numbers, the replies shortened."""
     numbers = {line.id: number for number, line in window.numbered_user_lines().items()}
@@ -64,12 +75,13 @@ def render_transcript(window: ExtractionWindow, agent_name: str) -> str:
 
 def _render_line(line: MessageLine, number: int | None, agent: str) -> str:
     if number is None:
-        return f"({agent} replied, no evidence: {_shortened(line.body, _MAX_REPLY_CHARS)})"
+        return f"({agent} replied, no evidence: {shortened(line.body, _MAX_REPLY_CHARS)})"
     return (
-        f"[{number}] {line.received_at.date().isoformat()} user: {_shortened(own_text(line.body), _MAX_MESSAGE_CHARS)}"
+        f"[{number}] {line.received_at.date().isoformat()} user: {shortened(own_text(line.body), _MAX_MESSAGE_CHARS)}"
     )
 
 
-def _shortened(text: str, max_chars: int) -> str:
+def shortened(text: str, max_chars: int) -> str:
+    """Return the text on one line, with a mark where it is cut."""
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= max_chars else one_line[: max_chars - 4].rstrip() + " ..."

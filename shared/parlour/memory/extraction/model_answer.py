@@ -2,16 +2,26 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from parlour.infra.json_values import Json, JsonObject
 from parlour.memory.facts.fact import MAX_VALUE_CHARS
 
 MAX_FACTS, MAX_EPISODES = 40, 6
-"""Of one answer; further ones are left out."""
+"""Of one answer; further proposals are refused."""
 
-_MAX_EPISODE_CHARS = 600
+type Subject = Literal["self", "other", "group"]
+type Polarity = Literal["holds", "ends"]
+type Duration = Literal["lasting", "until", "temporary", "planned", "supposed"]
+
+_SUBJECTS: Mapping[str, Subject] = {"self": "self", "other": "other", "group": "group"}
+
+_MAX_EPISODE_CHARS, _MAX_QUOTE_CHARS = 600, 500
 _CODE_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 
 
@@ -21,13 +31,35 @@ class InvalidModelAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProposedFact:
-    """A fact as a model gave it: the numbers of the lines that say it, and how sure it is."""
+    """A fact as a model proposes it.
+
+    line_number  the numbered line that says it; quote: its words there.
+    value        what holds, or what is over; "" where the key says it.
+    until        the last day of a fact with the duration "until".
+    """
 
     key: str
     value: str
-    confidence: float
-    line_numbers: tuple[int, ...]
-    is_retraction: bool = False
+    certainty: float
+    line_number: int
+    quote: str
+    subject: Subject = "self"
+    polarity: Polarity = "holds"
+    duration: Duration = "lasting"
+    until: date | None = None
+
+    @property
+    def is_retraction(self) -> bool:
+        return self.polarity == "ends"
+
+    def to_json(self) -> JsonObject:
+        """Return the model's judgement without any of the user's words."""
+        return {
+            "subject": self.subject,
+            "polarity": self.polarity,
+            "duration": self.duration,
+            "certainty": self.certainty,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +72,12 @@ class ProposedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionAnswer:
-    """What could be read, and how many entries could not."""
+    """The entries that are readable, and how many are not, or are above the limit."""
 
     facts: tuple[ProposedFact, ...]
     episodes: tuple[ProposedEpisode, ...]
     malformed_count: int = 0
+    surplus_count: int = 0
 
 
 def parse_answer(answer: str) -> ExtractionAnswer:
@@ -52,19 +85,22 @@ def parse_answer(answer: str) -> ExtractionAnswer:
 
     A code fence around the JSON is allowed, other text is not. Raises InvalidModelAnswer for anything else.
     """
-    found = _parse_object(answer)
+    found = parse_object(answer)
     facts, episodes = _list_field(found, "facts"), _list_field(found, "episodes", optional=True)
     read_facts = [_parse_fact(one) for one in facts]
     read_episodes = [_parse_episode(one) for one in episodes]
     malformed = read_facts.count(None) + read_episodes.count(None)
+    readable = tuple(one for one in read_facts if one)
     return ExtractionAnswer(
-        tuple(one for one in read_facts if one)[:MAX_FACTS],
+        readable[:MAX_FACTS],
         tuple(one for one in read_episodes if one)[:MAX_EPISODES],
         malformed,
+        len(readable[MAX_FACTS:]),
     )
 
 
-def _parse_object(answer: str) -> JsonObject:
+def parse_object(answer: str) -> JsonObject:
+    """Return the JSON object of an answer, with a code fence around it or without. Raises InvalidModelAnswer."""
     text = answer.strip()
     fenced = _CODE_FENCE.match(text)
     try:
@@ -83,17 +119,44 @@ def _list_field(answer_object: JsonObject, name: str, *, optional: bool = False)
     return value
 
 
+class _FactEntry(BaseModel):
+    """The form of an entry, without what is as usual; other fields are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+    message: int
+    quote: str
+    subject: str = "self"
+    polarity: Polarity = "holds"
+    duration: Duration = "lasting"
+    certainty: float = Field(ge=0, le=1)
+    key: str
+    value: str = ""
+    until: date | None = Field(default=None, strict=False)
+
+
 def _parse_fact(entry: Json) -> ProposedFact | None:
-    if not isinstance(entry, dict):
+    try:
+        found = _FactEntry.model_validate(entry)
+    except ValidationError:
         return None
-    key, value, sure, ends = entry.get("key"), entry.get("value", ""), entry.get("confidence"), entry.get("ends", False)
-    lines = _parse_line_numbers(entry.get("messages"))
-    if not isinstance(key, str) or not isinstance(value, str) or not isinstance(ends, bool) or lines is None:
+    key, value, quote = map(clean_text, (found.key, found.value, found.quote))
+    subject = _SUBJECTS.get(found.subject.partition(":")[0].strip().casefold())
+    has_value = 0 < len(value) <= MAX_VALUE_CHARS or (not value and found.polarity == "ends")
+    has_end = found.until is not None or found.duration != "until"
+    if not (key and subject and has_value and has_end and 0 < len(quote) <= _MAX_QUOTE_CHARS):
         return None
-    said, confidence = clean_text(value), _parse_confidence(sure)
-    if not clean_text(key) or confidence is None or len(said) > MAX_VALUE_CHARS or not (said or ends):
-        return None
-    return ProposedFact(clean_text(key), said, confidence, lines, ends)
+    return ProposedFact(
+        key,
+        value,
+        found.certainty,
+        found.message,
+        quote,
+        subject,
+        found.polarity,
+        found.duration,
+        found.until if found.duration == "until" else None,
+    )
 
 
 def _parse_episode(entry: Json) -> ProposedEpisode | None:
@@ -102,12 +165,6 @@ def _parse_episode(entry: Json) -> ProposedEpisode | None:
     text, lines = entry.get("text"), _parse_line_numbers(entry.get("messages"))
     said = clean_text(text) if isinstance(text, str) else ""
     return ProposedEpisode(said, lines) if said and lines and len(said) <= _MAX_EPISODE_CHARS else None
-
-
-def _parse_confidence(sure: Json) -> float | None:
-    if isinstance(sure, bool) or not isinstance(sure, int | float):
-        return None
-    return float(sure) if 0 <= sure <= 1 else None
 
 
 def _parse_line_numbers(numbers_json: Json) -> tuple[int, ...] | None:

@@ -1,6 +1,6 @@
 """A model is asked about a stretch of a conversation, and once more when its answer cannot be read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -8,9 +8,8 @@ from parlour.infra.errors import Misconfigured
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.memory.dependencies import MemoryDependencies
-from parlour.memory.extraction import model_answer, prompt
-from parlour.memory.extraction.model_answer import ExtractionAnswer, InvalidModelAnswer
-from parlour.memory.facts.fact import MIN_CONFIDENCE
+from parlour.memory.extraction import prompt
+from parlour.memory.extraction.model_answer import InvalidModelAnswer
 from parlour.memory.leased_job import MODEL_REFUSED
 from parlour.models.background_completion import CompletionRequest, CompletionResult
 from parlour.models.model import Model, ModelRequest
@@ -28,42 +27,45 @@ _COMMIT_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractionResponse:
-    """What came of asking. answered: None where there is none, for `problem`, or where it could not be read twice."""
+class MemoryResponse[Answer]:
+    """What came of asking. answer: None where there is none, for `problem`, or where it could not be read twice."""
 
-    answer: ExtractionAnswer | None
+    answer: Answer | None
     problem: str = ""
     cost_usd: Decimal = Decimal()
 
 
-#: What is heard where nothing is asked.
-EMPTY_RESPONSE = ExtractionResponse(ExtractionAnswer((), ()))
-
-
 @dataclass(frozen=True, slots=True)
-class ExtractionRequest:
-    """The system prompt, the conversation, and the purpose in the agent's model_routing."""
+class MemoryRequest[Answer]:
+    """A question of memory.
+
+    purpose         the purpose in the agent's model_routing.
+    parse           reads the answer; raises InvalidModelAnswer.
+    offline_answer  the answer of a deployment without a model.
+    """
 
     system_prompt: str
     user_prompt: str
     purpose: str
+    parse: Callable[[str], Answer]
+    offline_answer: Answer
 
 
-def request_extraction(
+def request_answer[Answer](
     dependencies: MemoryDependencies,
     principal: Principal,
     routing: JsonObject,
-    request: ExtractionRequest,
+    request: MemoryRequest[Answer],
     seconds_left: SecondsLeft,
-) -> ExtractionResponse:
-    """Return what a model says of the stretch; NOTHING without a model. Raises a RetryError only for the database."""
+) -> MemoryResponse[Answer]:
+    """Return the model's answer, asking once more when it cannot be read. Raises a RetryError only for the database."""
     models = dependencies.models()
     try:
         choices = filter_available(choose_models(routing, request.purpose), models)
     except Misconfigured as error:
-        return ExtractionResponse(None, error.code)
+        return MemoryResponse(None, error.code)
     if choices[0].provider == OFFLINE_PROVIDER:
-        return EMPTY_RESPONSE
+        return MemoryResponse(request.offline_answer)
     messages: list[JsonObject] = [_message("user", request.user_prompt)]
     spent = Decimal()
     for _ in range(2):
@@ -71,20 +73,15 @@ def request_extraction(
         spent += answer.cost_usd
         problem = _problem(answer)
         if problem:
-            return ExtractionResponse(None, problem, spent)
+            return MemoryResponse(None, problem, spent)
         try:
-            return ExtractionResponse(model_answer.parse_answer(answer.text), cost_usd=spent)
+            return MemoryResponse(request.parse(answer.text), cost_usd=spent)
         except InvalidModelAnswer as unusable:
             messages += [
                 _message("assistant", answer.text or "..."),
                 _message("user", prompt.retry_prompt(str(unusable))),
             ]
-    return ExtractionResponse(None, cost_usd=spent)
-
-
-def system_prompt(agent: str) -> str:
-    """Return the system prompt, which is the same for all conversations of an agent."""
-    return prompt.system_prompt(agent, MIN_CONFIDENCE)
+    return MemoryResponse(None, cost_usd=spent)
 
 
 def _call_model(

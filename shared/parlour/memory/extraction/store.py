@@ -46,6 +46,12 @@ class ExtractionSession:
     memory_policy: JsonObject
     classification: int
     extraction_cursor: int
+    shared_until_turn: int
+
+    @property
+    def earlier_cursor(self) -> int:
+        """The turn after which lines may be read so that unread ones are understood: one more, if nobody shared it."""
+        return max(self.extraction_cursor - 1, self.shared_until_turn)
 
     @property
     def scope(self) -> MemoryScope:

@@ -1,18 +1,23 @@
 """Facts, fact candidates, and the decisions about them. Pure; all writers and readers of facts use these types."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
 
 type Origin = Literal["stated", "extracted", "consolidated", "edited"]
 """said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
-type EndReason = Literal["refined", "contradicted", "retracted", "edited", "deleted", "merged", "evicted"]
+type EndReason = Literal[
+    "refined", "contradicted", "corrected", "retracted", "expired", "edited", "deleted", "merged", "evicted"
+]
 """Why a value holds no longer."""
 
-type AcceptedDecision = Literal["new", "same", "refines", "contradicts", "retracted"]
-"""What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
+type AcceptedDecision = Literal["new", "same", "refines", "corrects", "contradicts", "retracted"]
+"""What changes something: a first value, the known one, a fuller one, the model's reading of the words that a rule read
+another way, another value, none any more."""
 
 type RejectedDecision = Literal[
     "duplicate",
@@ -20,28 +25,59 @@ type RejectedDecision = Literal[
     "older",
     "nothing_to_retract",
     "low_confidence",
+    "quote_not_found",
     "not_in_user_text",
-    "not_stated",
     "unknown_message",
+    "unknown_key",
     "sensitive",
     "malformed",
+    "too_many",
+    "other_person",
+    "temporary",
+    "planned",
+    "supposed",
+    "contradicting",
+    "not_said",
+    "unclear",
 ]
 """What changes nothing, and why.
 
-duplicate        taken from the very messages that the fact was taken from, or one that was forgotten.
-weaker           less sure than what it would replace.
-older            said before what is known by now, or before it, or everything, was taken back.
-nothing_to_retract  taken back, and nothing of the kind is known.
-low_confidence   less sure than anything that is kept.
-not_in_user_text  its words stand in none of the user's own messages.
-not_stated       the user only asked for it, or takes nothing back there.
-unknown_message  it names no message of the user's.
-sensitive        a password, a card, a number of an identity paper: never kept.
-malformed        it could not be read, or there was no answer for the reason beside it.
+duplicate           taken from the very messages that the fact was taken from, or one that was erased.
+weaker              a model's, where a person edited the fact.
+older               said before what is known by now, or before it, or everything, was retracted.
+nothing_to_retract  retracted, and nothing of the kind is known.
+low_confidence      below the confidence of anything that is stored.
+quote_not_found     the quote does not stand in the user's own words of that message.
+not_in_user_text    the quote does not contain the value.
+unknown_message     it names no message of the user.
+unknown_key         its key is neither in the vocabulary nor in an open room.
+sensitive           a password, a card, a number of an identity paper: never stored.
+malformed           it was unreadable, or there was no answer for the reason beside it.
+too_many            one of more proposals than an answer may have.
+other_person        about somebody else.
+temporary, planned, supposed  true only for a while, later, or perhaps.
+contradicting       one answer says two things that exclude each other.
+not_said            the second look does not find it in the user's words.
+unclear             the second look cannot tell.
 """
 
 type FactDecision = AcceptedDecision | RejectedDecision | Literal["evicted"]
 """evicted: a known fact ended, for there were too many."""
+
+type SecondAnswer = Literal["supports", "other person", "temporary", "not said", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswers:
+    """What models said of a proposal; nothing of it is the user's text.
+
+    first   {subject: "self", "other" or "group", polarity, duration, certainty}.
+    second  the answer of the second look; None when it was not asked.
+    """
+
+    first: JsonObject
+    second: SecondAnswer | None = None
+
 
 MIN_CONFIDENCE = 0.6
 """Nothing less sure is kept."""
@@ -55,6 +91,11 @@ day comes to some thirty in a month."""
 
 MAX_VALUE_CHARS = 300
 """Letters of a value; a longer one is no fact but a text."""
+
+
+def last_day_before(end: datetime) -> date:
+    """Return the last whole day, in UTC, of a fact that ends then."""
+    return (end - timedelta(microseconds=1)).astimezone(UTC).date()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +115,9 @@ class FactCandidate:
     message_ids          the user's messages, of one session, that say it.
     is_retraction        the fact no longer holds; `value` has the user's words for it, "" when the key says it.
     retracts_everything  a retraction of all known facts.
+    holds_until          when the fact ends by itself; None for a lasting one.
+    answers              what models said of it; None for a rule's.
+    stands_beside        nobody says that the values of its key that are known are over.
     """
 
     key: str
@@ -84,6 +128,14 @@ class FactCandidate:
     message_ids: tuple[UUID, ...] = ()
     is_retraction: bool = False
     retracts_everything: bool = False
+    holds_until: datetime | None = None
+    answers: ModelAnswers | None = None
+    stands_beside: bool = False
+
+    @property
+    def last_day(self) -> date | None:
+        """The last day on which a fact with an end holds."""
+        return last_day_before(self.holds_until) if self.holds_until else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +153,19 @@ class RejectedFact:
     confidence: float | None = None
     message_ids: tuple[UUID, ...] = ()
     origin: Origin = "extracted"
+    answers: ModelAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """The newest fact of a key, live or ended.
+    """A live fact, or the last one of its key and member that ended.
 
     valid_from         when the user first said it.
     last_confirmed_at  when the user last said it.
     valid_until        when it ended; None while it is live.
     message_ids        the user's messages, of `session_id`, that say it.
+    member             which of several values of its key it is; None for the only one.
+    holds_until        when it ends by itself.
     """
 
     id: UUID
@@ -123,6 +178,8 @@ class KnownFact:
     valid_until: datetime | None = None
     session_id: UUID | None = None
     message_ids: tuple[UUID, ...] = ()
+    member: UUID | None = None
+    holds_until: datetime | None = None
 
     @property
     def is_live(self) -> bool:

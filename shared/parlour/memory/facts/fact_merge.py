@@ -15,6 +15,8 @@ from parlour.memory.facts.store import MergeConstraints, NewFactDecision
 ALL_FACTS_RETRACTED, FACT_ERASED = "all_retracted", "erased"
 """Why words from before are not heard again: all was to be forgotten, or what they had said."""
 
+_END_REASONS = {"refines": "refined", "corrects": "corrected", "contradicts": "contradicted"}
+
 _MAX_RETRACTIONS = 60
 """Facts that one sentence takes back at most; "forget everything" takes back all."""
 
@@ -30,11 +32,13 @@ class MergeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FactBatch:
-    """Facts to write, those that were rejected, and ids from `allocate_ids`."""
+    """Facts to write, those that were rejected, and ids from `allocate_ids`. doubted_ids: known facts of which a model
+    could not tell whether they still hold."""
 
     candidates: Sequence[FactCandidate]
     rejected: Sequence[RejectedFact]
     ids: Sequence[UUID]
+    doubted_ids: Sequence[UUID] = ()
 
 
 def allocate_ids(candidates: Sequence[FactCandidate], rejected: Sequence[RejectedFact], now: datetime) -> list[UUID]:
@@ -57,18 +61,20 @@ def merge_candidates(
     `scope` is the session's; a session with other readers has none.
     """
     candidates, rejected = batch.candidates, batch.rejected
-    if not candidates and not rejected:
+    if not (candidates or rejected):
         return []
     if not store.lock_facts(tx, scope):
         return []
+    store.end_expired_facts(tx, scope, now)
     latest = store.find_latest_facts(tx, scope, {one.key for one in candidates})
     said_in = {message for one in candidates for message in one.message_ids}
     bounds = store.read_merge_constraints(tx, scope, session_id, said_in)
-    keeping = _FactMerge(tx, scope, session_id, turn_id, iter(batch.ids), now, latest, bounds)
+    keeping = _FactMerge(tx, scope, session_id, turn_id, iter(batch.ids), now, list(latest), bounds)
     for one in sorted(candidates, key=lambda candidate: candidate.stated_at):
         keeping.merge(one)
     keeping.evict(_max_evictions(candidates))
     keeping.record_rejected(rejected)
+    store.doubt_facts(tx, batch.doubted_ids, now)
     store.add_decisions(tx, scope, session_id, turn_id, keeping.decisions, now)
     return keeping.outcomes
 
@@ -92,7 +98,7 @@ class _FactMerge:
     turn_id: UUID | None
     ids: Iterator[UUID]
     now: datetime
-    latest_facts: dict[str, KnownFact]
+    facts: list[KnownFact]
     constraints: MergeConstraints
     outcomes: list[MergeOutcome] = field(default_factory=list)
     decisions: list[NewFactDecision] = field(default_factory=list)
@@ -103,14 +109,15 @@ class _FactMerge:
             decision: FactDecision = "older" if reason == ALL_FACTS_RETRACTED else "duplicate"
             self._record_outcome(candidate, decision, None, reason)
             return
-        live = [one for one in self.latest_facts.values() if one.is_live and self._can_refer_to(candidate, one)]
+        live = [one for one in self.facts if one.is_live and self._can_refer_to(candidate, one)]
         resolved = merge_rules.resolve_keys(candidate, live)[: _max_retractions(candidate)]
         for one in resolved:
             # A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so
             # since it was read, what is known now decides.
             decided = self._apply_decision(one)
             if decided is None:
-                self.latest_facts = store.find_latest_facts(self.tx, self.scope, {*self.latest_facts, one.key})
+                keys = {one.key, *(fact.key for fact in self.facts)}
+                self.facts = list(store.find_latest_facts(self.tx, self.scope, keys))
                 decided = self._apply_decision(one)
             if decided is not None:
                 self._record_outcome(one, *decided)
@@ -156,14 +163,21 @@ class _FactMerge:
     def record_rejected(self, rejected: Sequence[RejectedFact]) -> None:
         self.decisions += [
             NewFactDecision(
-                next(self.ids), one.key, one.origin, one.decision, one.reason, one.confidence, one.message_ids
+                next(self.ids),
+                one.key,
+                one.origin,
+                one.decision,
+                one.reason,
+                one.confidence,
+                one.message_ids,
+                answers=one.answers,
             )
             for one in rejected
         ]
 
     def evict(self, limit: int) -> None:
         """End the least used facts above the limit. Facts that a person edited and vocabulary keys stay."""
-        over = sum(one.is_live for one in self.latest_facts.values()) - MAX_LIVE_FACTS
+        over = sum(one.is_live for one in self.facts) - MAX_LIVE_FACTS
         if over > 0:
             gone = store.evict_facts(self.tx, self.scope, fact_keys.VOCABULARY, min(over, limit), self.now)
             self.decisions += [
@@ -175,33 +189,48 @@ class _FactMerge:
 
     def _apply_decision(self, candidate: FactCandidate) -> tuple[FactDecision, UUID | None] | None:
         """Carry out the decision; return it with its fact, or None when that fact is no longer live."""
-        latest = self.latest_facts.get(candidate.key)
-        verdict = merge_rules.decide(candidate, latest)
-        fact_id: UUID | None = latest.id if latest else None
+        verdict = merge_rules.decide(candidate, [fact for fact in self.facts if fact.key == candidate.key])
+        fact_id = verdict.compared[0].id if verdict.compared else None
         is_done = True
         match verdict.decision:
             case "new":
-                fact_id = self._insert(next(self.ids), candidate, verdict, candidate.message_ids)
-            case "same" if latest:
-                messages = merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids)
-                self.latest_facts[latest.key] = replace(
-                    latest,
-                    confidence=verdict.confidence,
-                    valid_from=min(latest.valid_from, candidate.stated_at),
-                    last_confirmed_at=max(latest.last_confirmed_at, candidate.stated_at),
-                    message_ids=tuple(messages),
-                )
-                is_done = store.confirm_fact(self.tx, latest.id, verdict.confidence, messages, candidate.stated_at)
-            case "refines" | "contradicts" if latest:
-                fact_id = self._replace(candidate, verdict, latest)
-                is_done = fact_id is not None
-            case "retracted" if latest:
-                is_done = self._end(candidate, latest, "retracted", None)
+                fact_id = self._insert(next(self.ids), candidate, verdict, None)
+            case "same":
+                is_done = self._confirm(candidate, verdict)
+            case "refines" | "corrects" | "contradicts":
+                fact_id = next(self.ids)
+                is_done = self._end(candidate, verdict, _END_REASONS[verdict.decision], fact_id)
+                if is_done:
+                    self._insert(fact_id, candidate, verdict, verdict.compared[0])
+            case "retracted":
+                is_done = self._end(candidate, verdict, "retracted", None)
         return (verdict.decision, fact_id) if is_done else None
 
+    def _confirm(self, candidate: FactCandidate, verdict: MergeVerdict) -> bool:
+        (fact,) = verdict.compared
+        messages = merge_rules.merge_message_ids(fact.message_ids, candidate.message_ids)
+        self._put(
+            replace(
+                fact,
+                confidence=verdict.confidence,
+                valid_from=min(fact.valid_from, candidate.stated_at),
+                last_confirmed_at=max(fact.last_confirmed_at, candidate.stated_at),
+                message_ids=tuple(messages),
+            )
+        )
+        return store.confirm_fact(self.tx, fact.id, verdict.confidence, messages, candidate.stated_at)
+
     def _insert(
-        self, fact_id: UUID, candidate: FactCandidate, verdict: MergeVerdict, message_ids: Sequence[UUID]
+        self, fact_id: UUID, candidate: FactCandidate, verdict: MergeVerdict, replaced: KnownFact | None
     ) -> UUID:
+        """Insert the fact: in the place of another one, or beside the values that its key has."""
+        if replaced is not None:
+            member = replaced.member
+        else:
+            is_beside = fact_keys.has_several_values(candidate.key) or any(
+                fact.is_live and fact.key == candidate.key for fact in self.facts
+            )
+            member = fact_id if is_beside else None
         fact = KnownFact(
             fact_id,
             candidate.key,
@@ -211,30 +240,28 @@ class _FactMerge:
             candidate.stated_at,
             candidate.stated_at,
             session_id=self.session_id,
-            message_ids=tuple(message_ids),
+            message_ids=tuple(candidate.message_ids),
+            member=member,
+            holds_until=candidate.holds_until,
         )
         store.add_fact(self.tx, self.scope, fact, self.turn_id, self.now)
-        self.latest_facts[fact.key] = fact
+        self.facts.append(fact)
         return fact.id
 
-    def _replace(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> UUID | None:
-        """End the live fact, then insert the new one, so that never two are live.
+    def _end(
+        self, candidate: FactCandidate, verdict: MergeVerdict, end_reason: str, superseded_by: UUID | None
+    ) -> bool:
+        """End the compared facts before a new one is inserted, so that never two of one place are live."""
+        for fact in verdict.compared:
+            self._put(replace(fact, valid_until=max(fact.valid_from, candidate.stated_at)))
+        ended = [
+            store.end_fact(self.tx, fact.id, end_reason, superseded_by, candidate.stated_at)
+            for fact in verdict.compared
+        ]
+        return all(ended)
 
-        If the new value says both, it has the messages of both.
-        """
-        both = verdict.value != candidate.value
-        messages = (
-            merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids) if both else candidate.message_ids
-        )
-        new_id = next(self.ids)
-        ended = "refined" if verdict.decision == "refines" else "contradicted"
-        if not self._end(candidate, latest, ended, new_id):
-            return None
-        return self._insert(new_id, candidate, verdict, messages)
-
-    def _end(self, candidate: FactCandidate, latest: KnownFact, end_reason: str, superseded_by: UUID | None) -> bool:
-        self.latest_facts[latest.key] = replace(latest, valid_until=max(latest.valid_from, candidate.stated_at))
-        return store.end_fact(self.tx, latest.id, end_reason, superseded_by, candidate.stated_at)
+    def _put(self, changed: KnownFact) -> None:
+        self.facts = [changed if fact.id == changed.id else fact for fact in self.facts]
 
     def _record_outcome(
         self, candidate: FactCandidate, decision: FactDecision, fact_id: UUID | None, reason: str = ""
@@ -250,5 +277,6 @@ class _FactMerge:
                 candidate.confidence,
                 message_ids=candidate.message_ids,
                 fact_id=fact_id,
+                answers=candidate.answers,
             )
         )

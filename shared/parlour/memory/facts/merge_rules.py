@@ -1,8 +1,8 @@
-"""The rules by which memory changes: what becomes of a candidate beside the fact that is known. Pure.
+"""The rules by which memory changes: what becomes of a candidate beside the facts that are known. Pure.
 
-A fact is superseded, never overwritten: the old row keeps the time for which it was so. Only what the user said later
-replaces what is known, and only when they said it in a fixed phrase, or when the model that read it is as sure as of
-what it replaces, or as sure as a model can be.
+A fact is superseded, never overwritten: the old row keeps the time for which it held. Only what the user said later
+replaces what is known. Values of a key that has several stand beside each other, and so do values of one message. A
+model's reading replaces what a rule took from the same words. What a person edited, no model changes.
 """
 
 import re
@@ -13,8 +13,6 @@ from uuid import UUID
 
 from parlour.memory.facts import fact_keys
 from parlour.memory.facts.fact import (
-    MAX_MODEL_CONFIDENCE,
-    MAX_VALUE_CHARS,
     MIN_CONFIDENCE,
     FactCandidate,
     FactDecision,
@@ -42,34 +40,39 @@ _PHONE_NUMBER = re.compile(r"[+\d][\d ()./-]{6,}")
 
 @dataclass(frozen=True, slots=True)
 class MergeVerdict:
-    """What becomes of a candidate. value, confidence: those of the fact that is live then, where one is."""
+    """What becomes of a candidate.
+
+    value, confidence  those of the fact that is live then, where one is.
+    compared           the known facts that the candidate confirms, or that end.
+    """
 
     decision: FactDecision
     value: str = ""
     confidence: float = 0.0
+    compared: tuple[KnownFact, ...] = ()
 
 
-def decide(candidate: FactCandidate, latest: KnownFact | None) -> MergeVerdict:
-    """Compare a candidate with the newest fact of its key, live or ended; None when there never was one."""
+def decide(candidate: FactCandidate, known: Sequence[KnownFact]) -> MergeVerdict:
+    """Compare a candidate with the live facts of its key, and with those that ended last."""
     if candidate.confidence < MIN_CONFIDENCE:
         return MergeVerdict("low_confidence")
+    live = [fact for fact in known if fact.is_live]
     if candidate.is_retraction:
-        return _retraction_verdict(candidate, latest)
-    if latest is None:
-        return MergeVerdict("new", candidate.value, candidate.confidence)
-    if not latest.is_live:
-        is_from_before = latest.valid_until is not None and candidate.stated_at <= latest.valid_until
-        return MergeVerdict("older") if is_from_before else MergeVerdict("new", candidate.value, candidate.confidence)
-    if is_same_value(candidate.value, latest.value):
-        return _confirmation_verdict(candidate, latest)
-    return _conflict_verdict(candidate, latest)
+        return _retraction_verdict(candidate, live)
+    if any(_is_from_before(candidate, fact) for fact in known):
+        return MergeVerdict("older")
+    for fact in live:
+        verdict = _same_subject_verdict(candidate, fact)
+        if verdict is not None:
+            return verdict
+    return _other_value_verdict(candidate, live)
 
 
 def resolve_keys(candidate: FactCandidate, live_facts: Sequence[KnownFact]) -> list[FactCandidate]:
     """Return the candidate with the key of the fact that it is about; one for each fact that it takes back, and none
     when nothing of the kind is known."""
     if candidate.is_retraction:
-        return [replace(candidate, key=fact.key, value=fact.value) for fact in _retracted_facts(candidate, live_facts)]
+        return [replace(candidate, key=fact.key, value=fact.value) for fact in retracted_facts(candidate, live_facts)]
     if candidate.origin in _MODEL_ORIGINS and candidate.key.partition(".")[0] in _OPEN_NAMESPACES:
         known = [
             fact
@@ -118,13 +121,12 @@ def _is_same_subject(fact: KnownFact, candidate: FactCandidate) -> bool:
     return fact.key in fact_keys.VOCABULARY or (is_said and fact.key.partition(".")[0] == room)
 
 
-def _retracted_facts(candidate: FactCandidate, live_facts: Sequence[KnownFact]) -> list[KnownFact]:
+def retracted_facts(candidate: FactCandidate, live_facts: Sequence[KnownFact]) -> list[KnownFact]:
+    """Return the facts that a retraction means."""
     if candidate.retracts_everything:
         return list(live_facts)
     if candidate.key:
-        return [
-            fact for fact in live_facts if fact.key == candidate.key and _is_retraction_text_of(candidate.value, fact)
-        ]
+        return _facts_of_key(candidate, [fact for fact in live_facts if fact.key == candidate.key])
     if candidate.value:
         return _facts_named_by(candidate.value, live_facts)
     recent = [
@@ -134,6 +136,14 @@ def _retracted_facts(candidate: FactCandidate, live_facts: Sequence[KnownFact]) 
     ]
     newest = max((fact.last_confirmed_at for fact in recent), default=None)
     return [fact for fact in recent if fact.last_confirmed_at == newest]
+
+
+def _facts_of_key(candidate: FactCandidate, facts: Sequence[KnownFact]) -> list[KnownFact]:
+    """Return those of a key's facts that the value names. A model may name the only one in other words."""
+    if not candidate.value:
+        return list(facts)
+    named = [fact for fact in facts if _is_retraction_text_of(candidate.value, fact)]
+    return list(facts) if not named and len(facts) == 1 and candidate.answers else named
 
 
 def _is_retraction_text_of(text: str, fact: KnownFact) -> bool:
@@ -161,45 +171,83 @@ def _facts_named_by(text: str, live_facts: Sequence[KnownFact]) -> list[KnownFac
     return [fact for fact, near in zip(by_value, nearness, strict=True) if near == max(nearness)]
 
 
-def _retraction_verdict(candidate: FactCandidate, latest: KnownFact | None) -> MergeVerdict:
+def _retraction_verdict(candidate: FactCandidate, live: Sequence[KnownFact]) -> MergeVerdict:
     """Words that a fact was taken from do not take it back, whatever a model reads in them."""
-    if latest is None or not latest.is_live:
+    meant = tuple(fact for fact in live if is_same_value(fact.value, candidate.value))
+    if not meant:
         return MergeVerdict("nothing_to_retract")
-    if candidate.stated_at < latest.last_confirmed_at:
-        return MergeVerdict("older", latest.value, latest.confidence)
-    if candidate.origin in _MODEL_ORIGINS and set(candidate.message_ids) <= set(latest.message_ids):
-        return MergeVerdict("duplicate", latest.value, latest.confidence)
-    return MergeVerdict("retracted")
-
-
-def _confirmation_verdict(candidate: FactCandidate, latest: KnownFact) -> MergeVerdict:
-    """Said again, it is surer; read again in the same message, it is not."""
-    if set(candidate.message_ids) <= set(latest.message_ids) and candidate.origin != "edited":
-        return MergeVerdict("duplicate", latest.value, latest.confidence)
-    return MergeVerdict("same", latest.value, combined_confidence(latest.confidence, candidate.confidence))
-
-
-def _conflict_verdict(candidate: FactCandidate, latest: KnownFact) -> MergeVerdict:
-    if candidate.stated_at < latest.last_confirmed_at:
-        return MergeVerdict("older", latest.value, latest.confidence)
-    if is_more_specific(candidate.value, latest.value):
-        return MergeVerdict("refines", candidate.value, max(candidate.confidence, latest.confidence))
-    if latest.key in fact_keys.REFINABLE_KEYS | fact_keys.MULTI_VALUE_KEYS and is_more_specific(
-        latest.value, candidate.value
+    if any(candidate.stated_at < fact.last_confirmed_at for fact in meant):
+        return MergeVerdict("older", compared=meant)
+    if candidate.origin in _MODEL_ORIGINS and any(
+        set(candidate.message_ids) <= set(fact.message_ids) for fact in meant
     ):
-        return _confirmation_verdict(candidate, latest)
-    both = f"{latest.value}, {candidate.value}"
-    is_added = latest.key in fact_keys.MULTI_VALUE_KEYS and is_negated(latest.value) == is_negated(candidate.value)
-    if is_added and len(both) <= MAX_VALUE_CHARS:
-        return MergeVerdict("refines", both, candidate.confidence)
-    if not _can_replace(candidate, latest):
-        return MergeVerdict("weaker", latest.value, latest.confidence)
-    return MergeVerdict("contradicts", candidate.value, candidate.confidence)
+        return MergeVerdict("duplicate", compared=meant)
+    return MergeVerdict("retracted", compared=meant)
 
 
-def _can_replace(candidate: FactCandidate, latest: KnownFact) -> bool:
-    if candidate.origin in _USER_ORIGINS:
-        return True
-    if latest.origin == "edited" or candidate.stated_at == latest.last_confirmed_at:
+def _is_from_before(candidate: FactCandidate, fact: KnownFact) -> bool:
+    """Return whether the candidate was said before a fact of its key ended, and would bring it back."""
+    if fact.valid_until is None or candidate.stated_at > fact.valid_until:
         return False
-    return candidate.confidence >= min(latest.confidence, MAX_MODEL_CONFIDENCE)
+    return fact.member is None or is_same_value(fact.value, candidate.value)
+
+
+def _same_subject_verdict(candidate: FactCandidate, fact: KnownFact) -> MergeVerdict | None:
+    """Return what becomes of a candidate that says a live fact again, more exactly or less; None when it says another
+    value."""
+    if is_same_value(candidate.value, fact.value):
+        if candidate.holds_until not in (None, fact.holds_until) and candidate.stated_at > fact.last_confirmed_at:
+            return MergeVerdict("refines", candidate.value, candidate.confidence, (fact,))
+        return _confirmation_verdict(candidate, fact)
+    if _is_models_reading(candidate, fact) and not candidate.stands_beside:
+        return MergeVerdict("corrects", candidate.value, candidate.confidence, (fact,))
+    is_later = candidate.stated_at >= fact.last_confirmed_at
+    if is_more_specific(candidate.value, fact.value) and is_later:
+        return MergeVerdict("refines", candidate.value, max(candidate.confidence, fact.confidence), (fact,))
+    can_be_shorter = fact.key in fact_keys.REFINABLE_KEYS or fact_keys.has_several_values(fact.key)
+    if can_be_shorter and is_later and is_more_specific(fact.value, candidate.value):
+        return _confirmation_verdict(candidate, fact)
+    return None
+
+
+def _is_models_reading(candidate: FactCandidate, fact: KnownFact) -> bool:
+    """Return whether a model read the very words from which a rule took the fact."""
+    return (
+        candidate.origin in _MODEL_ORIGINS
+        and fact.origin == "stated"
+        and bool(candidate.message_ids)
+        and set(fact.message_ids) <= set(candidate.message_ids)
+    )
+
+
+def _confirmation_verdict(candidate: FactCandidate, fact: KnownFact) -> MergeVerdict:
+    """Said again, it is surer; read again in the same message, it is not."""
+    if set(candidate.message_ids) <= set(fact.message_ids) and candidate.origin != "edited":
+        return MergeVerdict("duplicate", fact.value, fact.confidence, (fact,))
+    return MergeVerdict("same", fact.value, combined_confidence(fact.confidence, candidate.confidence), (fact,))
+
+
+def _other_value_verdict(candidate: FactCandidate, live: Sequence[KnownFact]) -> MergeVerdict:
+    """Return what becomes of another value: it takes the place of those that it cannot stand beside."""
+    rivals = tuple(fact for fact in live if not _can_stand_beside(candidate, fact))
+    if not rivals:
+        return MergeVerdict("new", candidate.value, candidate.confidence)
+    if any(candidate.stated_at < fact.last_confirmed_at for fact in rivals):
+        return MergeVerdict("older", compared=rivals)
+    if candidate.origin in _MODEL_ORIGINS and any(fact.origin == "edited" for fact in rivals):
+        return MergeVerdict("weaker", compared=rivals)
+    return MergeVerdict("contradicts", candidate.value, candidate.confidence, rivals)
+
+
+def _can_stand_beside(candidate: FactCandidate, fact: KnownFact) -> bool:
+    """Return whether both values hold: of a key that has several, for a while beside a lasting one, or of one message
+    that a model read."""
+    if candidate.stands_beside or fact_keys.has_several_values(candidate.key):
+        return True
+    if candidate.holds_until is not None and fact.holds_until is None:
+        return True
+    return (
+        candidate.origin in _MODEL_ORIGINS
+        and bool(candidate.message_ids)
+        and set(candidate.message_ids) == set(fact.message_ids)
+    )

@@ -16,9 +16,10 @@ SELECT pg_advisory_xact_lock(hashtextextended(u.id::text || b.id::text, 0))
  WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
 
 -- name: find_latest_facts
--- What is live of a user with a binding, and of some keys also what ended last where nothing is.
+-- The live facts of a user with a binding, and of some keys also those that ended last where no live one goes on.
 WITH live AS MATERIALIZED (
-    SELECT id, key, value, confidence, origin, valid_from, last_confirmed_at, valid_until, session_id, message_ids
+    SELECT id, key, value, confidence, origin, valid_from, last_confirmed_at, valid_until, session_id, message_ids, member,
+           holds_until
       FROM facts
      WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND valid_until IS NULL
 )
@@ -27,14 +28,25 @@ SELECT * FROM live
 SELECT e.*
   FROM unnest(%(keys)s::text[]) AS wanted (key)
  CROSS JOIN LATERAL (
-       SELECT f.id, f.key, f.value, f.confidence, f.origin, f.valid_from, f.last_confirmed_at, f.valid_until, f.session_id,
-              f.message_ids
+       SELECT DISTINCT ON (f.member)
+              f.id, f.key, f.value, f.confidence, f.origin, f.valid_from, f.last_confirmed_at, f.valid_until, f.session_id,
+              f.message_ids, f.member, f.holds_until
          FROM facts f
         WHERE f.user_id = %(user_id)s AND f.binding_id = %(binding_id)s AND f.key = wanted.key
           AND f.valid_until IS NOT NULL
-        ORDER BY f.valid_until DESC, f.valid_from DESC
-        LIMIT 1) e
- WHERE NOT EXISTS (SELECT FROM live l WHERE l.key = wanted.key);
+        ORDER BY f.member, f.valid_until DESC, f.valid_from DESC) e
+ WHERE NOT EXISTS (SELECT FROM live l WHERE l.key = wanted.key AND l.member IS NOT DISTINCT FROM e.member);
+
+-- name: end_expired_facts
+-- The facts of a user with a binding whose end date has passed end on it.
+UPDATE facts
+   SET valid_until = GREATEST(valid_from, holds_until), end_reason = 'expired'
+ WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND valid_until IS NULL AND holds_until <= %(now)s;
+
+-- name: doubt_facts
+-- It is unclear whether some live facts still hold; of each that is noted once.
+UPDATE facts SET doubted_at = %(now)s
+ WHERE id = ANY(%(ids)s::uuid[]) AND valid_until IS NULL AND doubted_at IS NULL;
 
 -- name: read_merge_constraints
 -- What keeps messages of a session from making facts of a user with a binding: those whose facts were forgotten, and when
@@ -58,9 +70,9 @@ SELECT ARRAY(SELECT DISTINCT one FROM gone g, unnest(g.message_ids) AS one WHERE
 -- name: add_fact
 -- A fact that is live from now on.
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, session_id,
-                   turn_id, message_ids, last_confirmed_at, created_at)
+                   turn_id, message_ids, last_confirmed_at, created_at, member, holds_until)
 VALUES (current_tenant(), %(id)s, 'user', %(user_id)s, %(binding_id)s, %(key)s, %(value)s, %(confidence)s, %(origin)s,
-        %(at)s, %(session_id)s, %(turn_id)s, %(messages)s, %(at)s, %(now)s);
+        %(at)s, %(session_id)s, %(turn_id)s, %(messages)s, %(at)s, %(now)s, %(member)s, %(holds_until)s);
 
 -- name: confirm_fact
 -- A live fact was said again. Said earlier than it was known to be so, it was so then, but not before the last other value
@@ -70,7 +82,7 @@ UPDATE facts f
        valid_from = LEAST(f.valid_from, GREATEST(%(at)s,
            (SELECT max(e.valid_until) FROM facts e
              WHERE e.user_id = f.user_id AND e.binding_id = f.binding_id AND e.key = f.key
-               AND e.valid_until IS NOT NULL)))
+               AND e.member IS NOT DISTINCT FROM f.member AND e.valid_until IS NOT NULL)))
  WHERE f.id = %(id)s AND f.valid_until IS NULL;
 
 -- name: end_fact
@@ -92,14 +104,15 @@ UPDATE facts f
          LIMIT %(most)s) gone
  WHERE f.id = gone.id AND f.valid_until IS NULL
 RETURNING f.id, f.key, f.value, f.confidence, f.origin, f.valid_from, f.last_confirmed_at, f.valid_until, f.session_id,
-          f.message_ids;
+          f.message_ids, f.member, f.holds_until;
 
 -- name: add_decision
 -- What became of something that was proposed.
 INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, turn_id, fact_id, key, origin, decision,
-                            reason, confidence, message_ids, decided_at)
+                            reason, confidence, message_ids, decided_at, first_answer, second_answer)
 VALUES (current_tenant(), %(id)s, %(user_id)s, %(binding_id)s, %(session_id)s, %(turn_id)s, %(fact_id)s, %(key)s,
-        %(origin)s, %(decision)s, %(reason)s, %(confidence)s, %(messages)s, %(now)s)
+        %(origin)s, %(decision)s, %(reason)s, %(confidence)s, %(messages)s, %(now)s, %(first_answer)s::jsonb,
+        %(second_answer)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: find_owner
@@ -121,4 +134,4 @@ INSERT INTO facts (tenant_id, id, scope, human_id, team_id, key, value, confiden
 VALUES (current_tenant(), %(id)s, %(scope)s, CASE WHEN %(scope)s = 'human' THEN %(whose)s::uuid END,
         CASE WHEN %(scope)s = 'team' THEN %(whose)s::uuid END, %(key)s, %(value)s, 1, 'edited', %(edited_by)s, %(now)s,
         %(now)s, %(now)s)
-    ON CONFLICT (tenant_id, user_id, binding_id, human_id, team_id, key) WHERE valid_until IS NULL DO NOTHING;
+    ON CONFLICT (tenant_id, user_id, binding_id, human_id, team_id, key, member) WHERE valid_until IS NULL DO NOTHING;

@@ -8,7 +8,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.memory.facts.fact import KnownFact, MemoryScope, Origin
+from parlour.memory.facts.fact import KnownFact, MemoryScope, ModelAnswers, Origin
 
 SQL = Queries.for_module(__file__)
 
@@ -24,7 +24,7 @@ class SessionScopeRow:
 
 @dataclass(frozen=True, slots=True)
 class _FactRow:
-    """The newest fact of a key."""
+    """A live fact, or one that ended last."""
 
     id: UUID
     key: str
@@ -36,6 +36,8 @@ class _FactRow:
     valid_until: datetime | None
     session_id: UUID | None
     message_ids: list[UUID]
+    member: UUID | None
+    holds_until: datetime | None
 
     def to_fact(self) -> KnownFact:
         return KnownFact(
@@ -49,6 +51,8 @@ class _FactRow:
             self.valid_until,
             self.session_id,
             tuple(self.message_ids),
+            self.member,
+            self.holds_until,
         )
 
 
@@ -80,6 +84,7 @@ class NewFactDecision:
 
     fact_id     the fact that it became, or was compared with.
     decided_at  when; None for now.
+    answers     what models said of it.
     """
 
     id: UUID
@@ -91,6 +96,7 @@ class NewFactDecision:
     message_ids: Sequence[UUID] = ()
     fact_id: UUID | None = None
     decided_at: datetime | None = None
+    answers: ModelAnswers | None = None
 
 
 def find_scope(tx: Transaction, session_id: UUID, turn_number: int) -> SessionScopeRow | None:
@@ -104,11 +110,21 @@ def lock_facts(tx: Transaction, scope: MemoryScope) -> bool:
     return found is not None
 
 
-def find_latest_facts(tx: Transaction, scope: MemoryScope, keys: Collection[str] = ()) -> dict[str, KnownFact]:
-    """Return the newest fact by key: each live one, and for `keys` without one the fact that ended last."""
+def find_latest_facts(tx: Transaction, scope: MemoryScope, keys: Collection[str] = ()) -> list[KnownFact]:
+    """Return the live facts, and for `keys` those that ended last and that no live one continues."""
     whose = {"user_id": scope.user_id, "binding_id": scope.binding_id}
-    rows = tx.all(SQL["find_latest_facts"], _FactRow, **whose, keys=sorted(keys))
-    return {row.key: row.to_fact() for row in rows}
+    return [row.to_fact() for row in tx.all(SQL["find_latest_facts"], _FactRow, **whose, keys=sorted(keys))]
+
+
+def end_expired_facts(tx: Transaction, scope: MemoryScope, now: datetime) -> None:
+    """End the facts whose end date has passed."""
+    tx.run(SQL["end_expired_facts"], user_id=scope.user_id, binding_id=scope.binding_id, now=now)
+
+
+def doubt_facts(tx: Transaction, fact_ids: Sequence[UUID], now: datetime) -> None:
+    """Note that it is unclear whether the facts still hold, each once in its life."""
+    if fact_ids:
+        tx.run(SQL["doubt_facts"], ids=list(fact_ids), now=now)
 
 
 def read_merge_constraints(
@@ -140,6 +156,8 @@ def add_fact(tx: Transaction, scope: MemoryScope, fact: KnownFact, turn_id: UUID
         session_id=fact.session_id,
         turn_id=turn_id,
         messages=list(fact.message_ids),
+        member=fact.member,
+        holds_until=fact.holds_until,
         now=now,
     )
 
@@ -195,6 +213,8 @@ def add_decisions(
             "reason": one.reason,
             "confidence": one.confidence,
             "messages": list(one.message_ids),
+            "first_answer": one.answers and one.answers.first,
+            "second_answer": one.answers and one.answers.second,
         }
         for one in decisions
     ]

@@ -46,11 +46,11 @@ SELECT f.id, f.key, f.value, f.confidence, f.origin, split_part(COALESCE(f.edite
                                   ORDER BY p.valid_until DESC)
                    FROM facts p
                   WHERE p.user_id = f.user_id AND p.binding_id = f.binding_id AND p.key = f.key
-                    AND p.valid_until IS NOT NULL), '[]') AS previous_values
+                    AND p.member IS NOT DISTINCT FROM f.member AND p.valid_until IS NOT NULL), '[]') AS previous_values
   FROM facts f
   JOIN bindings b ON b.id = f.binding_id
   JOIN users u ON u.id = f.user_id
- WHERE f.user_id = %(user_id)s AND f.valid_until IS NULL
+ WHERE f.user_id = %(user_id)s AND f.valid_until IS NULL AND (f.holds_until IS NULL OR f.holds_until > now())
    AND (%(binding_id)s::uuid IS NULL OR f.binding_id = %(binding_id)s)
    AND (%(is_own)s OR GREATEST(b.clearance, u.clearance) <= %(clearance)s)
  ORDER BY b.display_name, f.key, f.id
@@ -110,8 +110,8 @@ SELECT f.id, f.scope, f.key, f.value, f.user_id, f.binding_id
 SELECT p.id
   FROM facts f
   JOIN facts p ON (p.scope, p.key) = (f.scope, f.key) AND p.id <> f.id AND p.valid_until IS NOT NULL
-       AND (p.user_id, p.binding_id, p.human_id, p.team_id) IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id,
-                                                                                   f.team_id)
+       AND (p.user_id, p.binding_id, p.human_id, p.team_id, p.member)
+           IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id, f.team_id, f.member)
  WHERE f.id = %(fact_id)s
  ORDER BY p.valid_until DESC, p.id;
 
@@ -127,7 +127,7 @@ WITH old AS (
       FROM old
 )
 INSERT INTO facts (tenant_id, id, scope, human_id, team_id, user_id, binding_id, key, value, confidence, origin,
-                   edited_by, valid_from, last_confirmed_at, created_at)
+                   edited_by, valid_from, last_confirmed_at, created_at, member)
 SELECT tenant_id, %(new_id)s, scope, human_id, team_id, user_id, binding_id, key, %(value)s, 1, 'edited', %(edited_by)s,
-       %(now)s, %(now)s, %(now)s
+       %(now)s, %(now)s, %(now)s, member
   FROM old;

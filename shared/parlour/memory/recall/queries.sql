@@ -20,16 +20,19 @@ WITH mine AS MATERIALIZED (
     SELECT f.*
       FROM mine m
      CROSS JOIN LATERAL (
-           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes
+           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes,
+                  f.holds_until, f.doubted_at > f.last_confirmed_at AS is_doubted, f.asked_at IS NOT NULL AS is_asked
              FROM facts f
             WHERE f.user_id = m.user_id AND f.binding_id = m.binding_id AND f.valid_until IS NULL
+              AND (f.holds_until IS NULL OR f.holds_until > %(now)s)
             ORDER BY f.last_confirmed_at DESC LIMIT %(ranked)s) f
      WHERE m.is_private AND %(most)s > 0
      UNION ALL
     SELECT f.*
       FROM mine m
      CROSS JOIN LATERAL (
-           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes
+           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes,
+                  f.holds_until, false AS is_doubted, false AS is_asked
              FROM facts f
             WHERE f.human_id = m.human_id AND f.valid_until IS NULL
             ORDER BY f.last_confirmed_at DESC LIMIT %(ranked)s) f
@@ -38,7 +41,8 @@ WITH mine AS MATERIALIZED (
     SELECT f.*
       FROM mine m
      CROSS JOIN LATERAL (
-           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes
+           SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes,
+                  f.holds_until, false AS is_doubted, false AS is_asked
              FROM facts f
             WHERE f.team_id = m.team_id AND f.valid_until IS NULL
             ORDER BY f.last_confirmed_at DESC LIMIT %(ranked)s) f
@@ -49,13 +53,27 @@ WITH mine AS MATERIALIZED (
                      ELSE 0 END AS words
       FROM known k, asked a
 ), worth AS (
-    SELECT id, scope, key, value, confidence, words / (words + 1) AS relevance,
+    SELECT id, scope, key, value, confidence, holds_until, COALESCE(is_doubted, false) AS is_doubted,
+           is_asked,
+           words / (words + 1) AS relevance,
            %(by_words)s * words / (words + 1) + %(by_confidence)s * confidence
            + %(by_age)s * exp(-GREATEST(0, extract(epoch FROM %(now)s - last_confirmed_at)) / %(fades)s)
            + %(by_use)s * (use_count + 1.0) / (recall_count + 2.0) AS score
       FROM shared
      ORDER BY score DESC, id
      LIMIT %(most)s
+), recent AS (
+    -- Only conversations of the user alone with this agent, and of these what was said while nobody else could read.
+    SELECT x.id, CASE WHEN x.archive_id IS NULL THEN x.body ELSE archived_text(x.id) END AS text, x.received_at
+      FROM mine m
+      JOIN sessions s ON s.user_id = m.user_id AND s.binding_id = m.binding_id AND s.id <> m.id
+           AND s.visibility = 'private' AND s.last_active_at >= %(recent)s
+      LEFT JOIN session_memory_state e ON e.session_id = s.id
+      JOIN turns t ON t.session_id = s.id AND t.number > GREATEST(COALESCE(e.extraction_cursor, 0), s.shared_until_turn)
+      JOIN messages x ON x.turn_id = t.id
+     WHERE m.is_private AND %(most)s > 0 AND x.direction = 'inbound' AND x.kind NOT IN ('tool_result', 'code') AND x.received_at >= %(recent)s
+     ORDER BY x.received_at DESC
+     LIMIT %(statements)s
 ), noted AS MATERIALIZED (
     SELECT a.state, a.version FROM mine m JOIN agent_states a ON a.session_id = m.id
 ), closed AS (
@@ -88,6 +106,8 @@ WITH mine AS MATERIALIZED (
      WHERE n.handle LIKE 'document/%%' AND d.deleted_at IS NULL AND d.classification <= m.clearance
 )
 SELECT (SELECT jsonb_agg(to_jsonb(w) ORDER BY w.score DESC, w.id) FROM worth w) AS facts,
+       (SELECT jsonb_agg(jsonb_build_object('id', r.id, 'text', r.text) ORDER BY r.received_at DESC) FROM recent r)
+           AS recent_statements,
        m.is_private AND EXISTS (SELECT FROM episodes e
                                  WHERE e.user_id = m.user_id AND e.binding_id = m.binding_id) AS has_episodes,
        (SELECT state FROM noted) AS agent_state, (SELECT version FROM noted) AS state_version,
@@ -148,7 +168,8 @@ SELECT id, text, until_at, row_id, classification, score::float8 AS score
 
 -- name: add_recalls
 -- Which facts and episodes stood in a turn's prompts, and which of them its reply used; each is counted once. One that
--- was forgotten meanwhile is not noted, and nobody waits for one that another turn is counting.
+-- was forgotten meanwhile is not noted, and nobody waits for one that another turn is counting. A doubted fact that the
+-- turn was to ask for is not asked for again.
 WITH told AS (
     SELECT place, fact_id, episode_id, score, used
       FROM unnest(%(places)s::int[], %(facts)s::uuid[], %(episodes)s::uuid[], %(scores)s::float8[], %(used)s::boolean[])
@@ -175,6 +196,8 @@ WITH told AS (
 )
 UPDATE facts f
    SET recall_count = f.recall_count + 1, use_count = f.use_count + c.is_used::int,
-       last_used_at = CASE WHEN c.is_used THEN %(now)s ELSE f.last_used_at END
+       last_used_at = CASE WHEN c.is_used THEN %(now)s ELSE f.last_used_at END,
+       asked_at = CASE WHEN f.doubted_at <= (SELECT t.frozen_at FROM turns t WHERE t.id = %(turn_id)s)
+                       THEN COALESCE(f.asked_at, %(now)s) ELSE f.asked_at END
   FROM facts_free c
  WHERE f.id = c.id;

@@ -14,7 +14,7 @@ from parlour.memory.agent_state import agent_state, state_rendering
 from parlour.memory.agent_state.agent_state import AgentState
 from parlour.memory.memory_policy import MemoryPolicy
 from parlour.memory.recall import recall_rendering, store
-from parlour.memory.recall.recall_rendering import RecalledFact
+from parlour.memory.recall.recall_rendering import RecalledFact, RecentStatement
 from parlour.memory.recall.recall_usage import RecallUsage
 from parlour.memory.recall.store import EpisodeQuery
 from parlour.principal import Principal
@@ -43,8 +43,13 @@ def recall_memory(
     if found is None:
         return RecalledMemory()
     facts = recall_rendering.render_facts([_fact_from_json(one) for one in found.facts or []])
+    recent = [
+        RecentStatement(UUID(str(one["id"])), str(one["text"])) for one in reversed(found.recent_statements or [])
+    ]
     notes = state_rendering.render_items(_visible_state(found), session_id, found.state_version or 0)
-    return RecalledMemory((*facts, *notes), policy.max_episodes if found.has_episodes else 0)
+    return RecalledMemory(
+        (*facts, *recall_rendering.render_statements(recent), *notes), policy.max_episodes if found.has_episodes else 0
+    )
 
 
 def read_agent_state(tx: Transaction, session_id: UUID, now: datetime) -> JsonObject:
@@ -89,4 +94,7 @@ def _fact_from_json(row: JsonObject) -> RecalledFact:
         str(row["value"]),
         float(str(row["confidence"])),
         float(str(row["relevance"])),
+        datetime.fromisoformat(str(row["holds_until"])) if row["holds_until"] else None,
+        bool(row["is_doubted"]),
+        bool(row["is_asked"]),
     )

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
+from parlour.memory.facts.fact import last_day_before
+from parlour.memory.facts.own_text import own_text
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 
-FACT_TABLE, EPISODE_TABLE = "facts", "episodes"
+FACT_TABLE, EPISODE_TABLE, MESSAGE_TABLE = "facts", "episodes", "messages"
 """The tables that such candidates name as their source."""
 
 WORD_WEIGHT, CONFIDENCE_WEIGHT, AGE_WEIGHT, USE_WEIGHT = 0.4, 0.25, 0.2, 0.15
@@ -20,13 +22,23 @@ AGE_DECAY_SECONDS = 90 * 86_400
 _CERTAIN_CONFIDENCE = 0.8
 """Below this a fact is told as one that is not sure."""
 
+_MAX_STATEMENT_CHARS = 240
+
+#: How a fact is told that may be over: once with the request to ask, then until the user says it again.
+ASK_ONCE, IN_DOUBT = "(may be over: when it fits, ask once whether it still holds)", "(may be over)"
+
 _SCOPE_LABELS = {"human": "(you) ", "team": "(team) "}
 """Whose facts they are that are not about the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledFact:
-    """A fact that a turn may be told. relevance: what it shares with the question, between 0 and 1."""
+    """A fact for a turn.
+
+    relevance    what it shares with the question, between 0 and 1.
+    holds_until  when it ends by itself.
+    is_doubted   whether it may be over; is_asked: whether a turn was told to ask the user.
+    """
 
     id: UUID
     scope: str
@@ -34,6 +46,17 @@ class RecalledFact:
     value: str
     confidence: float
     relevance: float
+    holds_until: datetime | None = None
+    is_doubted: bool = False
+    is_asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecentStatement:
+    """A message of another conversation of the user that no model has read yet."""
+
+    message_id: UUID
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +90,25 @@ def render_facts(facts: Sequence[RecalledFact]) -> list[Item]:
 def render_fact(fact: RecalledFact) -> str:
     """One fact in one line."""
     unsure = "" if fact.confidence >= _CERTAIN_CONFIDENCE else "(not sure) "
-    return f"- {_SCOPE_LABELS.get(fact.scope, '')}{unsure}{fact.key}: {' '.join(fact.value.split())}"
+    until = f"(until {last_day_before(fact.holds_until).isoformat()}) " if fact.holds_until else ""
+    doubt = (IN_DOUBT if fact.is_asked else ASK_ONCE) + " " if fact.is_doubted else ""
+    notes = f"{_SCOPE_LABELS.get(fact.scope, '')}{unsure}{until}{doubt}"
+    return f"- {notes}{fact.key}: {' '.join(fact.value.split())}"
+
+
+def render_statements(statements: Sequence[RecentStatement]) -> list[Item]:
+    """Return what the user said elsewhere minutes ago, in their own words, oldest first; no fact says it yet."""
+    return [
+        Item(
+            SourceKind.FACTS,
+            f'- (said just now, not yet confirmed) "{text}"',
+            Source(MESSAGE_TABLE, str(one.message_id)),
+            score=1.0,
+            title="said just now",
+        )
+        for one in statements
+        if (text := " ".join(own_text(one.text).split())[:_MAX_STATEMENT_CHARS])
+    ]
 
 
 def render_episodes(episodes: Sequence[RecalledEpisode]) -> list[Item]:

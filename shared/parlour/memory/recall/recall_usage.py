@@ -7,7 +7,7 @@ It is a rule of thumb that counts, and decides nothing by itself: a reply that h
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from parlour.memory.recall.recall_rendering import FACT_TABLE, item_content
+from parlour.memory.recall.recall_rendering import EPISODE_TABLE, FACT_TABLE, item_content
 from parlour.prompts.assembly.ledger_entries import LedgerEntry
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 from parlour.text.similarity import containment
@@ -32,7 +32,11 @@ class RecallUsage:
 def recalled_items(entries: Iterable[LedgerEntry]) -> list[Item]:
     """Which of a prompt's candidates are facts and episodes that were in."""
     return [
-        one.item for one in entries if one.item.kind in {SourceKind.FACTS, SourceKind.EPISODES} and one.reason is None
+        one.item
+        for one in entries
+        if one.item.kind in {SourceKind.FACTS, SourceKind.EPISODES}
+        and one.reason is None
+        and one.item.source.table in {FACT_TABLE, EPISODE_TABLE}
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
@@ -26,6 +26,10 @@ _WORD_SATURATION = 2.0
 _VECTOR_WEIGHT = 0.7
 """What nearness in meaning makes of an episode's score; the rest is by words."""
 
+_RECENT_PERIOD = timedelta(minutes=15)
+_MAX_RECENT_STATEMENTS = 6
+"""What the user said elsewhere is told word for word for as long as extraction may take."""
+
 _MIN_COSINE = 0.2
 """The cosine from which on an episode may be to the point without sharing a word of the question. A guess: eight
 questions were looked at, with all-MiniLM-L6-v2, and what was meant (0.13 to 0.53) and the nearest of what was not (0.05
@@ -40,7 +44,9 @@ _BASE_WEIGHT, _AGE_WEIGHT, _USE_WEIGHT = 0.7, 0.15, 0.15
 class RecalledMemoryRow:
     """Memory for a turn.
 
-    facts                      `{id, scope, key, value, confidence, relevance, score}` each, best first.
+    facts                      `{id, scope, key, value, confidence, relevance, score, holds_until, is_doubted,
+                               is_asked}` each, best first.
+    recent_statements          `{id, text}` each: what the user said elsewhere and no model has read, newest first.
     has_episodes               whether there are episodes to search.
     agent_state                the agent's notes, with `state_version`; None when there are none.
     withheld_summary_versions  summaries whose notes must be withheld now.
@@ -48,6 +54,7 @@ class RecalledMemoryRow:
     """
 
     facts: list[JsonObject] | None
+    recent_statements: list[JsonObject] | None
     has_episodes: bool
     agent_state: JsonObject | None
     state_version: int | None
@@ -65,6 +72,8 @@ def recall_memory(
         asked=query,
         most=max_facts,
         ranked=MAX_LIVE_FACTS,
+        recent=now - _RECENT_PERIOD,
+        statements=_MAX_RECENT_STATEMENTS,
         now=now,
         by_words=recall_rendering.WORD_WEIGHT,
         by_confidence=recall_rendering.CONFIDENCE_WEIGHT,

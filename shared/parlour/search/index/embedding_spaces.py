@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from uuid import UUID
 
 from parlour.infra.errors import Misconfigured, NotFound
@@ -82,7 +83,9 @@ class EmbeddingSpaces:
         """Return the space of a model's name, or of the space's own. NotFound lists the known ones."""
         found = [name for name in self._offers if model in (name, name.rpartition("@")[0])]
         if len(found) != 1:
-            raise NotFound(f"unknown model '{model}'; available: {', '.join(self._offers)}")
+            close = get_close_matches(model, [*self._offers, *(name.rpartition("@")[0] for name in self._offers)], n=1)
+            hint = f"; did you mean {close[0]}?" if close and not found else f"; available: {', '.join(self._offers)}"
+            raise NotFound(f"unknown model '{model}'{hint}")
         return found[0]
 
     def tenant_embedder(self, database: Database, tenant_id: UUID) -> Embedder:

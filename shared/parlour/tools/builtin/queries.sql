@@ -69,7 +69,7 @@ SELECT w.action, t.key || '/' || e.key AS handle, e.name, e.deleted_at IS NOT NU
 -- as the reader may see the record and the conversation. A change can be undone while its record is as its turn left it.
 WITH written AS (
     SELECT w.id, w.action, w.entity_id, w.target_id, w.relation, w.before, w.after, w.written_at AS at, w.undone_at,
-           w.turn_id, w.principal AS by, s.id AS session_id, u.display_name AS by_name,
+           w.turn_id, w.principal AS by, s.id AS session_id, u.display_name AS by_name, b.display_name AS agent_name,
            w.undone_at IS NULL AND e.deleted_at IS NULL
            AND (w.action IN ('link', 'unlink')
                 OR e.version = (SELECT max(v.version) FROM agent_writes v
@@ -93,9 +93,11 @@ WITH written AS (
     SELECT l.id, CASE l.action WHEN 'record.deleted' THEN 'delete' ELSE 'accept' END AS action, e.id AS entity_id,
            NULL::uuid AS target_id, '' AS relation, NULL::jsonb AS before, NULL::jsonb AS after, l.at,
            NULL::timestamptz AS undone_at, NULL::uuid AS turn_id, l.actor AS by, NULL::uuid AS session_id,
-           NULL AS by_name, false AS can_undo
+           COALESCE(m.display_name, k.name) AS by_name, NULL AS agent_name, false AS can_undo
       FROM audit_log l
       JOIN entities e ON e.tenant_id = l.tenant_id AND l.target = 'entity:' || e.id
+      LEFT JOIN members m ON m.tenant_id = l.tenant_id AND l.actor = 'member:' || m.id
+      LEFT JOIN api_keys k ON k.tenant_id = l.tenant_id AND l.actor = 'key:' || k.id
      WHERE l.action IN ('record.deleted', 'record.accepted')
        AND (%(entity_id)s::uuid IS NULL OR e.id = %(entity_id)s)
        AND (%(after_id)s::uuid IS NULL OR (l.at, l.id) < (%(after_at)s::timestamptz, %(after_id)s))
@@ -107,7 +109,8 @@ WITH written AS (
 )
 SELECT c.id, c.action, t.key || '/' || e.key AS handle, e.name, e.deleted_at IS NOT NULL AS is_deleted, c.relation,
        COALESCE(ot.key || '/' || o.key, '') AS other_handle, COALESCE(o.name, '') AS other_name, c.before, c.after, c.at,
-       c.undone_at, c.turn_id, c.session_id, c.by, COALESCE(c.by_name, '') AS by_name, c.can_undo
+       c.undone_at, c.turn_id, c.session_id, c.by, COALESCE(c.by_name, '') AS by_name,
+       COALESCE(c.agent_name, '') AS agent_name, c.can_undo
   FROM (SELECT * FROM written UNION ALL SELECT * FROM administered) c
   JOIN entities e ON e.id = c.entity_id
   JOIN entity_types t ON t.id = e.type_id

@@ -98,7 +98,8 @@ class ChangeRow:
     """A change of a record by an agent, or its deletion or acceptance by a person; else as `TurnChangeRow`.
 
     turn_id, session_id  where an agent made it; None for a person, session_id also when the turn was deleted.
-    by, by_name          the principal, and the name of the user who talked to the agent, "" when unknown.
+    by, by_name          the principal, and the name of the user who talked to the agent, or of the member or key.
+    agent_name           the agent that made it; "" for a person's.
     can_undo             whether undoing the turn restores this.
     """
 
@@ -118,6 +119,7 @@ class ChangeRow:
     session_id: UUID | None
     by: str
     by_name: str
+    agent_name: str
     can_undo: bool
 
 

@@ -2,13 +2,29 @@
 
 import json
 import math
+from datetime import date
 
 import pytest
 
 from parlour.infra.json_values import Json
-from parlour.memory.extraction.model_answer import MAX_EPISODES, MAX_FACTS, InvalidModelAnswer, parse_answer
+from parlour.memory.extraction.model_answer import (
+    MAX_EPISODES,
+    MAX_FACTS,
+    InvalidModelAnswer,
+    ProposedFact,
+    parse_answer,
+)
 
-FACT: dict[str, Json] = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [1]}
+FACT: dict[str, Json] = {
+    "message": 1,
+    "quote": "I live in Pune",
+    "subject": "self",
+    "polarity": "holds",
+    "duration": "lasting",
+    "certainty": 0.9,
+    "key": "city",
+    "value": "Pune",
+}
 
 
 def answer(*facts: Json, episodes: Json = None) -> str:
@@ -18,13 +34,7 @@ def answer(*facts: Json, episodes: Json = None) -> str:
 def test_an_answer_is_read_with_a_fence_around_it_or_without() -> None:
     for text in (answer(FACT), f"```json\n{answer(FACT)}\n```"):
         (fact,) = parse_answer(text).facts
-        assert (fact.key, fact.value, fact.confidence, fact.line_numbers, fact.is_retraction) == (
-            "city",
-            "Pune",
-            0.9,
-            (1,),
-            False,
-        )
+        assert fact == ProposedFact("city", "Pune", 0.9, 1, "I live in Pune", "self", "holds", "lasting")
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "{}", '{"facts": {}}', '{"facts": [], "episodes": 3}', "[" * 100_000])
@@ -46,13 +56,20 @@ def test_words_around_the_object_are_not_let_pass() -> None:
         {"value": ""},
         {"value": "x" * 301},
         {"value": None},
-        {"confidence": "high"},
-        {"confidence": True},
-        {"confidence": 1.2},
-        {"messages": "1"},
-        {"messages": ["1"]},
-        {"messages": [True]},
-        {"ends": "yes"},
+        {"certainty": "high"},
+        {"certainty": True},
+        {"certainty": 1.2},
+        {"message": "1"},
+        {"message": [1]},
+        {"message": True},
+        {"quote": ""},
+        {"quote": "x" * 501},
+        {"subject": "mother"},
+        {"subject": None},
+        {"polarity": "yes"},
+        {"duration": "long"},
+        {"duration": "until"},
+        {"duration": "until", "until": "June"},
     ],
 )
 def test_an_entry_that_is_none_is_counted_and_left_out(wrong: dict[str, Json]) -> None:
@@ -66,13 +83,26 @@ def test_a_number_that_is_none_is_no_confidence() -> None:
 
 
 def test_what_is_taken_back_needs_no_value() -> None:
-    (fact,) = parse_answer(answer({**FACT, "value": "", "ends": True})).facts
+    (fact,) = parse_answer(answer({**FACT, "value": "", "polarity": "ends"})).facts
     assert fact.is_retraction
+
+
+def test_what_is_as_usual_may_be_left_out() -> None:
+    short = {name: value for name, value in FACT.items() if name not in ("subject", "polarity", "duration")}
+    assert parse_answer(answer(short)).facts == parse_answer(answer(FACT)).facts
+
+
+def test_an_entry_says_of_whom_and_until_when() -> None:
+    until: dict[str, Json] = {"subject": "Other: mother", "duration": "until", "until": "2026-06-30"}
+    (fact,) = parse_answer(answer({**FACT, **until})).facts
+    assert (fact.subject, fact.duration, fact.until) == ("other", "until", date(2026, 6, 30))
+    assert fact.to_json() == {"subject": "other", "polarity": "holds", "duration": "until", "certainty": 0.9}
 
 
 def test_an_answer_has_an_end() -> None:
     episodes: Json = [{"text": f"Visit {number}", "messages": [1]} for number in range(20)]
-    found = parse_answer(answer(*[{**FACT, "key": f"about.{number}"} for number in range(100)], episodes=episodes))
+    found = parse_answer(answer(*[{**FACT, "key": f"about.{number}"} for number in range(500)], episodes=episodes))
+    assert found.surplus_count == 500 - MAX_FACTS
     assert (len(found.facts), len(found.episodes)) == (MAX_FACTS, MAX_EPISODES)
 
 

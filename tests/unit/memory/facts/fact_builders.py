@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from parlour.memory.facts import explicit_facts, merge_rules
-from parlour.memory.facts.fact import FactCandidate, KnownFact, Origin, UserMessage
+from parlour.memory.facts.fact import FactCandidate, KnownFact, ModelAnswers, Origin, UserMessage
 from parlour.memory.facts.merge_rules import MergeVerdict
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -26,10 +26,20 @@ def make_candidate(
     origin: Origin = "stated",
     *,
     is_retraction: bool = False,
+    holds_until: datetime | None = None,
 ) -> FactCandidate:
     """Said in a message of its own, the minute's."""
+    answers = ModelAnswers({}) if origin in ("extracted", "consolidated") else None
     return FactCandidate(
-        key, value, confidence, origin, at_minute(minute), (message_id(minute),), is_retraction=is_retraction
+        key,
+        value,
+        confidence,
+        origin,
+        at_minute(minute),
+        (message_id(minute),),
+        is_retraction=is_retraction,
+        holds_until=holds_until,
+        answers=answers,
     )
 
 
@@ -72,9 +82,8 @@ class FactMemory:
     def merge(self, one: FactCandidate) -> list[MergeVerdict]:
         found = []
         for resolved in merge_rules.resolve_keys(one, self.live):
-            latest = self.latest.get(resolved.key)
-            verdict = merge_rules.decide(resolved, latest)
-            self._apply(resolved, verdict, latest)
+            verdict = merge_rules.decide(resolved, [row for row in self.rows if row.key == resolved.key])
+            self._apply(resolved, verdict)
             self.decisions.append(verdict.decision)
             found.append(verdict)
         return found
@@ -83,32 +92,27 @@ class FactMemory:
     def live(self) -> list[KnownFact]:
         return [one for one in self.rows if one.is_live]
 
-    @property
-    def latest(self) -> dict[str, KnownFact]:
-        newest: dict[str, KnownFact] = {}
-        for one in self.rows:
-            before = newest.get(one.key)
-            if before is None or one.is_live or (not before.is_live and _end_time(one) >= _end_time(before)):
-                newest[one.key] = one
-        return newest
+    def values(self, key: str) -> set[str]:
+        return {one.value for one in self.live if one.key == key}
 
     def value(self, key: str = "city") -> str | None:
         return next((one.value for one in self.live if one.key == key), None)
 
-    def _apply(self, one: FactCandidate, verdict: MergeVerdict, latest: KnownFact | None) -> None:
+    def _apply(self, one: FactCandidate, verdict: MergeVerdict) -> None:
         match verdict.decision:
-            case "same" if latest:
+            case "same":
+                (known,) = verdict.compared
                 self._put(
-                    latest,
-                    latest.value,
+                    known,
+                    known.value,
                     verdict.confidence,
-                    min(latest.valid_from, one.stated_at),
-                    max(latest.last_confirmed_at, one.stated_at),
-                    (*latest.message_ids, *one.message_ids),
+                    min(known.valid_from, one.stated_at),
+                    max(known.last_confirmed_at, one.stated_at),
+                    (*known.message_ids, *one.message_ids),
                 )
-            case "new" | "refines" | "contradicts":
-                if latest and latest.is_live:
-                    self._close(latest, one.stated_at)
+            case "new" | "refines" | "corrects" | "contradicts":
+                for row in verdict.compared:
+                    self._close(row, one.stated_at)
                 row = KnownFact(
                     UUID(int=len(self.rows) + 50_000),
                     one.key,
@@ -120,8 +124,9 @@ class FactMemory:
                     message_ids=one.message_ids,
                 )
                 self.rows.append(row)
-            case "retracted" if latest:
-                self._close(latest, one.stated_at)
+            case "retracted":
+                for row in verdict.compared:
+                    self._close(row, one.stated_at)
 
     def _put(
         self, row: KnownFact, value: str, confidence: float, since: datetime, sure: datetime, messages: tuple[UUID, ...]
@@ -143,7 +148,3 @@ class FactMemory:
             row.message_ids,
         )
         self.rows[self.rows.index(row)] = ended
-
-
-def _end_time(row: KnownFact) -> datetime:
-    return row.valid_until or datetime.max.replace(tzinfo=UTC)

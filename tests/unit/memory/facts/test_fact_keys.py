@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.memory.facts.fact_keys import is_valid_value, normalize_key
+from parlour.memory.facts.fact_keys import has_several_values, is_critical, is_valid_value, normalize_key, proposed_key
 from parlour.memory.facts.merge_rules import is_more_specific, is_same_value
 from parlour.text.sensitive_data import is_sensitive
 
@@ -11,7 +11,11 @@ from parlour.text.sensitive_data import is_sensitive
     ("written", "key"),
     [
         ("Full Name", "name"),
-        ("home", "city"),
+        ("current city", "city"),
+        ("pet.Dog", "family.dog"),
+        ("about.spoken_languages", "about.languages"),
+        ("preference.address", "preference.address"),
+        ("preference.pays_by", "pays_by"),
         ("phone-number", "phone"),
         ("preference.Seat", "preference.seat"),
         ("favourite_colour", "preference.colour"),
@@ -25,6 +29,21 @@ from parlour.text.sensitive_data import is_sensitive
 )
 def test_other_names_are_the_same_key(written: str, key: str | None) -> None:
     assert normalize_key(written) == key
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [("employer", "company"), ("about.shoe size", "about.shoe_size"), ("shoe size", None), ("about", None), ("", None)],
+)
+def test_a_model_proposes_known_keys_only(written: str, key: str | None) -> None:
+    assert proposed_key(written) == key
+
+
+def test_keys_say_whether_they_hold_several_values_and_are_critical() -> None:
+    assert all(map(has_several_values, ("family.sister", "allergy", "about.hobby")))
+    assert not any(map(has_several_values, ("city", "about.job_title")))
+    assert all(map(is_critical, ("health.knee", "phone", "pays_by")))
+    assert not any(map(is_critical, ("about.hobby", "city")))
 
 
 def test_a_value_has_the_shape_of_its_key() -> None:

@@ -22,7 +22,9 @@ const EDITORS: Record<Fact["edited_by"], string> = {
 export const ENDS: Record<Fact["previous_values"][number]["end_reason"], string> = {
   refined: "refined",
   contradicted: "contradicted",
+  corrected: "read again more exactly",
   retracted: "taken back",
+  expired: "ended on its date",
   edited: "edited",
   deleted: "deleted",
   merged: "replaced when channels were linked",

@@ -31,9 +31,7 @@ export function PromptPage({ sessionId, turnId, route }: PromptPageProps) {
     [turnId],
   );
   const back = { href: to(["conversations", sessionId], { turn: turnId }), label: "Back to the conversation" };
-  // While another turn is loaded, its neighbour's prompt is not shown under its address.
-  const found = prompt.data?.turn.id === turnId ? prompt.data : undefined;
-  if (found) return <FoundPrompt prompt={found} sessionId={sessionId} route={route} back={back} />;
+  if (prompt.data) return <FoundPrompt prompt={prompt.data} sessionId={sessionId} route={route} back={back} />;
   return (
     <Page title="Prompt" back={back}>
       {!prompt.problem && <Skeleton rows={8} />}

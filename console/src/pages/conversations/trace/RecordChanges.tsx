@@ -1,19 +1,16 @@
-import { useState } from "preact/hooks";
 import { body, type Schema } from "../../../api/client";
-import { api, hasRole } from "../../../api/sign_in";
+import { api } from "../../../api/sign_in";
 import { toRecord } from "../../../shell/router";
 import { Badge } from "../../../ui/Badge";
-import { ConfirmButton } from "../../../ui/Dialog";
 import { plural, sentenceCase } from "../../../ui/format";
 import { useResource } from "../../../ui/resource";
 import { Notice } from "../../../ui/states";
 import { Time } from "../../../ui/Time";
+import { CHANGE_VERBS, changedValue } from "./change_words";
 import { TracePart } from "./TracePart";
+import { UndoTurn } from "./UndoTurn";
 
 type Change = Schema["TurnChangeView"];
-
-const ACTIONS = { create: "Created", update: "Changed", link: "Linked", unlink: "Unlinked" } as const;
-const LEVELS = ["Public", "Internal", "Confidential", "Restricted"];
 
 interface ChangesProps {
   turnId: string;
@@ -29,10 +26,7 @@ export function RecordChanges({ turnId, round, onChanged }: ChangesProps) {
     async (signal) => (await body(api.GET("/v1/turns/{turn_id}/changes", { params: { path }, signal }))).changes,
     [turnId, round],
   );
-  const [left, setLeft] = useState<readonly Schema["UndoneWriteView"][]>([]);
-  const undo = async () => {
-    const { writes } = await body(api.POST("/v1/turns/{turn_id}/undo", { params: { path } }));
-    setLeft(writes.filter(({ outcome }) => outcome !== "undone"));
+  const onUndone = () => {
     changes.reload();
     onChanged?.();
   };
@@ -48,25 +42,7 @@ export function RecordChanges({ turnId, round, onChanged }: ChangesProps) {
           </li>
         ))}
       </ul>
-      {left.map((write) => (
-        <p key={write.handle} class="notice" role="alert">
-          {write.handle} was not undone: {write.outcome}.
-        </p>
-      ))}
-      {open.length > 0 && hasRole("editor") && (
-        <ConfirmButton
-          label="Undo"
-          title="Undo what this turn changed?"
-          confirmLabel={`Undo ${plural(open.length, "change")}`}
-          work={undo}
-        >
-          <p>
-            The records get back what they had before the turn. What somebody changed since stays as it is. The reply
-            that was sent is not taken back.
-          </p>
-        </ConfirmButton>
-      )}
-      {open.length > 0 && !hasRole("editor") && <p class="soft">An editor can undo this.</p>}
+      {open.length > 0 && <UndoTurn turnId={turnId} onUndone={onUndone} />}
     </TracePart>
   );
 }
@@ -76,7 +52,7 @@ function ChangeLine({ change }: { change: Change }) {
   return (
     <>
       <p>
-        {ACTIONS[action]} {isDeleted ? <b>{record.name}</b> : <a href={toRecord(record.handle)}>{record.name}</a>}
+        {CHANGE_VERBS[action]} {isDeleted ? <b>{record.name}</b> : <a href={toRecord(record.handle)}>{record.name}</a>}
         {other && (
           <>
             {" "}
@@ -92,18 +68,10 @@ function ChangeLine({ change }: { change: Change }) {
       </p>
       {properties.map((one) => (
         <p key={one.property} class="trace-property">
-          <span class="soft">{sentenceCase(one.property)}:</span> <del>{shown(one.property, one.before)}</del>{" "}
-          <ins>{shown(one.property, one.after)}</ins>
+          <span class="soft">{sentenceCase(one.property)}:</span> <del>{changedValue(one.property, one.before)}</del>{" "}
+          <ins>{changedValue(one.property, one.after)}</ins>
         </p>
       ))}
     </>
   );
-}
-
-/** A value of a record in words. */
-function shown(property: string, value: unknown): string {
-  if (value === null || value === undefined || value === "") return "nothing";
-  if (property === "classification" && typeof value === "number") return LEVELS[value] ?? String(value);
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -139,7 +139,13 @@ function Unlink({ record, link, relation, onChange }: UnlinkProps) {
     onChange();
   };
   return (
-    <ConfirmButton label="Unlink" title="Remove this link?" confirmLabel="Remove link" work={work}>
+    <ConfirmButton
+      label="Unlink"
+      aria-label={`Unlink ${link.name}`}
+      title="Remove this link?"
+      confirmLabel="Remove link"
+      work={work}
+    >
       <p>
         “{record.name}” {relation.reads} “{link.name}”. Both records stay.
       </p>

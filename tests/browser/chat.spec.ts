@@ -1,0 +1,147 @@
+import type { Page } from "@playwright/test";
+
+import { TENANT } from "./api.ts";
+import { expect, test } from "./fixtures.ts";
+
+const CHAT = `chat.html#/${TENANT}/site-desk`;
+const SAMPLE = "How wide is the crack at C4, and may we backfill?";
+
+const reply = (page: Page) => page.getByRole("article", { name: "Reply of Site desk" });
+const field = (page: Page) => page.getByRole("textbox", { name: "Message to Site desk" });
+
+test("a visitor asks, sees the sources, and finds the conversation again", async ({
+  page,
+  open,
+  checkAccessibility,
+  saveScreenshot,
+}) => {
+  await page.addInitScript(observeLayoutShifts);
+  await open(CHAT);
+  await expect(page.getByRole("heading", { name: "Talk to Site desk" })).toBeVisible();
+  await checkAccessibility();
+  await saveScreenshot("chat");
+
+  await page.getByRole("button", { name: SAMPLE }).click();
+  const sources = reply(page).getByRole("list", { name: "Sources" });
+  await expect(sources).toContainText("Site report no. 19");
+  expect(await page.evaluate(() => (globalThis as { layoutShift?: number }).layoutShift)).toBeLessThan(0.001);
+  await reply(page)
+    .getByRole("link", { name: /^Source 1/ })
+    .first()
+    .click();
+  await expect(sources.locator(".chosen")).toBeFocused();
+  await checkAccessibility();
+  await saveScreenshot("chat-reply");
+
+  await page.reload();
+  await expect(page.getByText(SAMPLE)).toBeVisible();
+  await expect(sources).toContainText("Site report no. 19");
+
+  await page.getByRole("button", { name: "Your conversations" }).click();
+  await expect(page.getByRole("heading", { name: "Conversations" })).toBeVisible();
+  await checkAccessibility();
+  await saveScreenshot("chat-conversations");
+  await page.getByRole("button", { name: /remembers about you/ }).click();
+  await expect(page.locator(".skeleton")).toHaveCount(0);
+  await checkAccessibility();
+  await saveScreenshot("chat-memory");
+});
+
+test("a PDF is refused before its upload, and the text stays", async ({ page, open, saveScreenshot }) => {
+  const sent: string[] = [];
+  page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
+  await open(CHAT);
+  await field(page).fill("What does this say?");
+  const pdf = { name: "sick-policy.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.7\n") };
+  await page.getByLabel("Attach images or text files").setInputFiles(pdf);
+  await expect(page.getByRole("alert")).toContainText("sick-policy.pdf cannot be sent with a message");
+  await saveScreenshot("chat-refused-file");
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(field(page)).toHaveValue("What does this say?");
+  expect(sent).toEqual([]);
+});
+
+test.describe("without a connection", () => {
+  test.use({ expectedErrors: /net::ERR_/ });
+
+  test("a message is kept, edited and sent again, and a cut stream is resumed", async ({
+    page,
+    context,
+    open,
+    checkAccessibility,
+    saveScreenshot,
+  }) => {
+    await open(CHAT);
+    await context.setOffline(true);
+    await field(page).fill("Up to which wind may we lift");
+    await field(page).press("Enter");
+    await expect(page.getByText("Not sent.")).toBeVisible();
+    await expect(page.getByRole("alert")).toContainText("Check your connection");
+    await checkAccessibility();
+    await saveScreenshot("chat-not-sent");
+    await page.getByRole("button", { name: "Edit" }).click();
+    await expect(field(page)).toHaveValue("Up to which wind may we lift");
+    await field(page).press("End");
+    await field(page).pressSequentially("?");
+    await field(page).press("Enter");
+    await expect(page.getByText("Not sent.")).toBeVisible();
+    await context.setOffline(false);
+    await page.route("**/stream", (route) => route.abort("connectionreset"), { times: 1 });
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect(reply(page)).toContainText("9.8 m/s");
+    await expect(page.getByText("Not sent.")).toHaveCount(0);
+  });
+});
+
+test("a second tab of the same visitor continues the conversation", async ({ page, context, open }) => {
+  await open(CHAT);
+  await field(page).fill("When does the crane come?");
+  await field(page).press("Enter");
+  await expect(reply(page)).toContainText("crane");
+  const second = await context.newPage();
+  await second.goto(`./${CHAT}`);
+  await second.getByRole("button", { name: "Your conversations" }).click();
+  await second
+    .getByRole("button", { name: /^When does the crane come/ })
+    .first()
+    .click();
+  await expect(reply(second)).toContainText("crane");
+  await field(second).fill("Up to which wind may we lift?");
+  await field(second).press("Enter");
+  await expect(reply(second).nth(1)).toContainText("9.8 m/s");
+  // Headless pages are always visible: say that the first tab is shown again.
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await expect(reply(page).nth(1)).toContainText("9.8 m/s");
+});
+
+test.describe("an address without an agent", () => {
+  test.use({ expectedErrors: /status of 404/ });
+
+  test("says so, and keeps the message", async ({ page, open }) => {
+    await open("chat.html#/nowhere/nobody");
+    const message = page.getByRole("textbox", { name: /^Message to/ });
+    await message.fill("Hello?");
+    await message.press("Enter");
+    await expect(page.getByRole("alert")).toContainText("Check the address");
+    await expect(page.getByText("Not sent.")).toBeVisible();
+  });
+});
+
+interface LayoutShift extends PerformanceEntry {
+  value: number;
+  hadRecentInput: boolean;
+  sources: { node: Node | null }[];
+}
+
+/** Sum up how far content moves without the visitor's doing; only the thread itself may, as it grows. Runs in the page. */
+function observeLayoutShifts(): void {
+  const found = globalThis as { layoutShift?: number };
+  found.layoutShift = 0;
+  const isInThread = ({ node }: { node: Node | null }) => (node as Element | null)?.closest?.("[role=log]");
+  new PerformanceObserver((list) => {
+    for (const shift of list.getEntries() as LayoutShift[]) {
+      if (!shift.hadRecentInput && !shift.sources.every(isInThread)) found.layoutShift! += shift.value;
+    }
+  }).observe({ type: "layout-shift", buffered: true });
+}
