@@ -41,6 +41,7 @@ class Office:
     rfis: OfficeEntries = field(default_factory=list)
     notifications: OfficeEntries = field(default_factory=list)
     reports: OfficeEntries = field(default_factory=list)
+    loses_first_page: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add_entry(self, entries: OfficeEntries, prefix: str, key: str, given: JsonObject) -> JsonObject:
@@ -84,8 +85,12 @@ def build_app(office: Office, call_back: Callable[[str, JsonObject], None]) -> F
         return JSONResponse(found) if found else JSONResponse({"detail": "none came with that key"}, status_code=404)
 
     @app.post("/notifications", status_code=201)
-    def notify_foreman(given: RequestBody, idempotency_key: HeaderText = "") -> JsonObject:
-        return office.add_entry(office.notifications, "N", idempotency_key, given)
+    def notify_foreman(given: RequestBody, idempotency_key: HeaderText = "") -> Response:
+        page = office.add_entry(office.notifications, "N", idempotency_key, given)
+        if office.loses_first_page and len(office.notifications) == 1:
+            # It was paged, and whoever asked for it cannot know.
+            return JSONResponse({"detail": "the pager's line broke off"}, status_code=500)
+        return JSONResponse(page, status_code=201)
 
     @app.post("/reports")
     def compile_report(given: RequestBody, idempotency_key: HeaderText = "") -> JsonObject:
@@ -114,8 +119,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Play a site office on a laptop.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--report-seconds", type=float, default=_REPORT_SECONDS)
+    parser.add_argument("--lose-first-page", action="store_true", help="page the foreman once without an answer")
     arguments = parser.parse_args()
-    office = Office(lambda: datetime.now(UTC), report_seconds=arguments.report_seconds)
+    office = Office(
+        lambda: datetime.now(UTC), report_seconds=arguments.report_seconds, loses_first_page=arguments.lose_first_page
+    )
     uvicorn.run(build_app(office, _call_back), host="127.0.0.1", port=arguments.port, log_level="warning")
 
 

@@ -37,6 +37,8 @@ class StackOptions:
     folder       where it keeps its state.
     anthropic_*  a real model, when there is a key.
     pack         a pack of the developer's own, applied beside the example; the console opens with its tenant.
+    is_demo      without a key, play the scenes of packs that have some; the pager then loses the answer to its first
+                 page.
     """
 
     folder: Path
@@ -44,6 +46,14 @@ class StackOptions:
     anthropic_key: str = ""
     anthropic_url: str = ""
     pack: LaptopPack | None = None
+    is_demo: bool = False
+
+    @property
+    def model(self) -> str:
+        """Return who answers: live, demo or offline."""
+        if self.anthropic_key:
+            return "live"
+        return "demo" if self.is_demo else "offline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +180,7 @@ class _StackStart:
             "EmbeddingModel": EMBEDDING_MODEL,
             "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
             "AnthropicBaseUrl": options.anthropic_url,
+            "LaptopModel": options.model,
             "OidcIssuers": _local_url(self._ports.issuer),
             "OidcClientId": "parlour",
         }
@@ -213,7 +224,8 @@ class _StackStart:
         )
 
     def _office(self) -> Server:
-        return start_server(self._processes, "office", self._ports.office, "/done", environment=self._plain)
+        given = ["--lose-first-page"] if self._options.model == "demo" else []
+        return start_server(self._processes, "office", self._ports.office, "/done", *given, environment=self._plain)
 
     def _phone(self, addresses: Addresses) -> Server:
         arguments = {

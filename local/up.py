@@ -20,6 +20,12 @@ from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
 SAMPLE_QUESTION = "How wide is the crack at C4?"
 
+_KEYLESS_MODELS = {
+    "demo": "scripted for the example's scenes (tool calls and quotes are real), offline model for the rest",
+    "offline": "the offline model (searches, quotes, cites)",
+}
+"""What PARLOUR_MODEL may be, without a key, and what is told of it."""
+
 _WELCOME = """
 [bold]Parlour is ready.[/]
 
@@ -85,12 +91,19 @@ def run_with_signals(work: Callable[[StopSignals], int]) -> int:
 
 
 def options_from_environment(environment: Mapping[str, str]) -> StackOptions:
-    """Ports and the real model's key, as the developer's environment has them."""
+    """Ports, the real model's key and the choice of the model without one, as the developer's environment has them.
+
+    StackError for a PARLOUR_MODEL that does not exist.
+    """
+    model = environment.get("PARLOUR_MODEL", "demo")
+    if model not in _KEYLESS_MODELS:
+        raise StackError(f"PARLOUR_MODEL is '{model}': set it to {' or '.join(_KEYLESS_MODELS)}, or leave it out")
     return StackOptions(
         folder=STATE_FOLDER,
         ports=ports_from_environment(environment),
         anthropic_key=environment.get("ANTHROPIC_API_KEY", ""),
         anthropic_url=environment.get("ANTHROPIC_BASE_URL", ""),
+        is_demo=model == "demo",
     )
 
 
@@ -98,7 +111,8 @@ def describe_model(options: StackOptions) -> str:
     """Which model answers, and how to have the other one."""
     if options.anthropic_key:
         return "Anthropic, with the key in ANTHROPIC_API_KEY"
-    return "the offline model (searches, quotes, cites). A real model: ANTHROPIC_API_KEY=... make run"
+    told = _KEYLESS_MODELS[options.model]
+    return f"{told}. A real model: ANTHROPIC_API_KEY=... make run"
 
 
 def _describe_tenants(options: StackOptions) -> str:

@@ -97,7 +97,7 @@ export async function ask(request: APIRequestContext, question: string): Promise
   const { session_id: sessionId, token } = (await opened.json()) as Schema["OpenedSession"];
   const headers = { Authorization: `Bearer ${token}` };
   const word = `Q${sessionId.slice(-6)}`;
-  await request.post(`../v1/sessions/${sessionId}/messages`, { headers, data: { text: `${word}, ${question}` } });
+  await request.post(`../v1/sessions/${sessionId}/messages`, { headers, data: { text: `${question} ${word}` } });
   const operator = new Operator(request);
   const replies = async () => {
     const { messages } = await operator.get<Schema["MessagePageView"]>(`sessions/${sessionId}/messages`);

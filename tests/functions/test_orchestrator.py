@@ -79,3 +79,15 @@ def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, con
 
 def test_a_wake_that_is_none_goes_to_the_dead_letters(handler: Handler) -> None:
     assert failed_message_ids(handler(sqs_event({"tenant_id": "x"}), LAMBDA_CONTEXT)) == ["id-0"]
+
+
+@pytest.mark.parametrize("has_real_provider", [False, True])
+def test_the_demo_answers_only_where_there_is_no_real_provider(
+    handler: Handler, conversation: ConversationHarness, monkeypatch: pytest.MonkeyPatch, *, has_real_provider: bool
+) -> None:
+    monkeypatch.setenv("LAPTOP_MODEL", "demo")
+    monkeypatch.setenv("BEDROCK_CLAUDE", str(has_real_provider).lower())
+    conversation.send_whatsapp("Hello")
+    handler(wake(conversation), LAMBDA_CONTEXT)
+    ((body,),) = conversation.query("SELECT body FROM messages WHERE direction = 'outbound'")
+    assert str(body).startswith("Hello! What may I look up") is not has_real_provider

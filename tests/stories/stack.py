@@ -53,11 +53,15 @@ def until[T](look: Callable[[], T], what: str, seconds: float = 120) -> T:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Stack]:
-    """Start a stack that keeps its state in `folder`, and stop it at the end of the block."""
+def running(folder: Path, *options: str, model: str = words.OFFLINE) -> Iterator[Stack]:
+    """Start a stack that keeps its state in `folder`, and stop it at the end of the block; `model` answers there."""
     folder.mkdir(parents=True, exist_ok=True)
     ports = dict(zip(words.PORT_VARIABLES, _free_ports(len(words.PORT_VARIABLES)), strict=True))
-    environment = {**plain_environment(), **{name: str(port) for name, port in ports.items()}}
+    environment = {
+        **plain_environment(),
+        words.MODEL_VARIABLE: model,
+        **{name: str(port) for name, port in ports.items()},
+    }
     output = folder / "output"
     command = [sys.executable, *words.START_STACK, str(folder), *options]
     with output.open("w") as written:

@@ -19,6 +19,8 @@ LOCAL_TOKEN, PHONE, PHONE_NUMBERS, PHONE_MESSAGES = (
 PORT_VARIABLES = tuple(
     f"PARLOUR_{server}_PORT" for server in ("CONSOLE", "EMULATOR", "PHONE", "EMBEDDINGS", "ISSUER", "OFFICE")
 )
+#: What decides, without a key, who answers: a pack's scenes, or the offline model alone.
+MODEL_VARIABLE, OFFLINE, DEMO = "PARLOUR_MODEL", "offline", "demo"
 #: What it prints once every part answers.
 STACK_IS_READY = "Parlour is ready."
 #: The Gupshup webhook with its token, as it is printed then; group 1 is the deployed API.

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { ModelLine } from "../shell/ModelBadge";
 import { Button } from "../ui/Button";
 import { Skeleton } from "../ui/states";
 import { AgentPicker } from "./AgentPicker";
@@ -71,6 +72,7 @@ export function Chat({ store, onPick, onLeaveRecord, titleLevel: Title = "h1" }:
           </Button>
         )}
       </header>
+      <ModelLine />
       <div class="chat-body">
         {isListed && <ConversationPanel store={store} />}
         <div class="chat-main">

@@ -9,6 +9,7 @@ import { Mark } from "./Mark";
 import { openPalette } from "./CommandPalette";
 import { confirmLeave, navigate, route } from "./router";
 import { sectionOf, visibleSections } from "./sections";
+import { ModelBadge } from "./ModelBadge";
 import { settings } from "./settings";
 
 /** What the roles of the reader allow, in words. */
@@ -36,6 +37,7 @@ export function Navigation() {
         <Mark />
         <span>Parlour</span>
         {settings.value?.environment && <span class="badge neutral">{settings.value.environment}</span>}
+        <ModelBadge />
       </div>
       <Button
         class="menu-button"

@@ -213,10 +213,12 @@ class ConsoleSettingsView(ResponseModel):
     local    whether this is a laptop, with a phone and a member's token beside the API.
     stream   whether replies can be followed as a stream; else their events are polled.
     sign_in  how members sign in; none: with an API key only.
+    model    who answers on a laptop: a real model, the offline model or the demo's script; null in the cloud.
     """
 
     environment: str
     local: bool
+    model: Literal["live", "offline", "demo"] | None
     stream: bool
     sign_in: list[SignInView]
     attachments: AttachmentRulesView

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
 from parlour.api.database_pool import DatabasePool
 from parlour.infra.objects import ObjectStore, UploadStore
@@ -41,6 +42,7 @@ class ApiDependencies:
     sign_ins               how people sign in to the console; none where it has no client id.
     environment            the name of this deployment; the console shows it.
     is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
+    laptop_model           who answers on a laptop: live, offline or demo; empty in the cloud.
     showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
                            decides.
     """
@@ -69,6 +71,7 @@ class ApiDependencies:
     check_challenge: Callable[[str, str], bool] | None = None
     environment: str = ""
     is_local: bool = False
+    laptop_model: Literal["", "live", "offline", "demo"] = ""
     showcase_tenants: tuple[str, ...] = ()
     sign_ins: tuple[SignIn, ...] = ()
 

@@ -76,6 +76,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         ),
         environment=settings.environment,
         is_local=local,
+        laptop_model=settings.laptop_model,
         showcase_tenants=showcase,
         sign_ins=sign_ins,
     )

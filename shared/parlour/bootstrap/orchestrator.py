@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.embedding_models import make_embedding_spaces
-from parlour.bootstrap.model_providers import make_providers
+from parlour.bootstrap.model_providers import add_demo_model, make_providers, read_demo_scenes
 from parlour.bootstrap.model_providers import preload as preload_providers
 from parlour.bootstrap.tool_endpoints import make_endpoints
 from parlour.conversations.inbound_messages import SessionWakeup
@@ -53,6 +53,8 @@ def build_orchestrator() -> MessageHandler[JsonObject]:
         models = make_providers(
             secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
         )
-        run_session(replace(services, models=models), SessionWakeup.parse(body), seconds_left)
+        wakeup = SessionWakeup.parse(body)
+        scenes = read_demo_scenes(settings, models, services.database, wakeup.tenant_id)
+        run_session(replace(services, models=add_demo_model(models, scenes)), wakeup, seconds_left)
 
     return with_time_limit(services.database, settings, orchestrator)

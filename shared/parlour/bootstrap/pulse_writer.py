@@ -3,19 +3,22 @@
 import functools
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.model_providers import make_providers
+from parlour.bootstrap.model_providers import make_providers, read_demo_scenes
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.infra.settings import PulseWriterSettings, load_settings
+from parlour.models.model import Model
 from parlour.pulse.due.wakeups import schedule_wakeup
 from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writing_job
+from parlour.pulse.writing.demo_pulse import DemoPulseModel
 from parlour.pulse.writing.level_draft import PulseDependencies
 
 
@@ -31,9 +34,7 @@ def build_pulse_writer() -> MessageHandler[JsonObject]:
     store = make_database(settings, secrets)
     services = PulseDependencies(
         database=store,
-        models=lambda: make_providers(
-            secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
-        ),
+        models=dict,
         default_cap=settings.daily_cap_usd,
         default_pulse_cap=settings.pulse_daily_cap_usd,
         max_age=timedelta(hours=settings.pulse_age_hours),
@@ -43,8 +44,17 @@ def build_pulse_writer() -> MessageHandler[JsonObject]:
         jitter=random.SystemRandom().uniform,
     )
 
+    def read_models(tenant_id: UUID) -> Mapping[str, Model]:
+        models = make_providers(
+            secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
+        )
+        scenes = read_demo_scenes(settings, models, store, tenant_id)
+        return {**models, DemoPulseModel.provider: DemoPulseModel(scenes)} if scenes else models
+
     def writing(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        writing_job.run_pulse_job(services, PulseJob.from_json(body), seconds_left)
+        job = PulseJob.from_json(body)
+        models = functools.partial(read_models, job.tenant_id)
+        writing_job.run_pulse_job(replace(services, models=models), job, seconds_left)
 
     return with_time_limit(store, settings, writing)
 

@@ -23,6 +23,14 @@ class Settings(BaseSettings):
     )
 
 
+class LaptopModelSettings(Settings):
+    """Who answers on a laptop. In the cloud the model's key and the agents decide alone."""
+
+    laptop_model: Literal["", "live", "offline", "demo"] = Field(
+        default="", description="demo: without a key, play the scenes of packs that have some; empty: in the cloud"
+    )
+
+
 class DatabaseSettings(Settings):
     """How to reach the database as the app role."""
 
@@ -111,7 +119,7 @@ class ReceiverSettings(WakeSettings):
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
-class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, SpendSettings):
+class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, SpendSettings, LaptopModelSettings):
     """One turn; pictures from the bucket."""
 
     outbox_queue_url: str
@@ -185,7 +193,7 @@ class PulseSweepSettings(DatabaseSettings, PulseSettings):
     pulse_wakeups_queue_url: str
 
 
-class PulseWriterSettings(DatabaseSettings, PulseSpendSettings):
+class PulseWriterSettings(DatabaseSettings, PulseSpendSettings, LaptopModelSettings):
     """One record's Pulses."""
 
     pulse_wakeups_queue_url: str
@@ -206,7 +214,7 @@ class MemoryExtractorSettings(DatabaseSettings, SpendSettings):
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
 
-class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSettings):
+class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSettings, LaptopModelSettings):
     """REST and the console; every queue with its dead letters, for redriving."""
 
     intake_queue_url: str

@@ -18,6 +18,12 @@ from parlour.infra.json_values import Json, JsonObject
 OFFLINE_PROVIDER = "offline"
 """The provider that needs no key: the offline model."""
 
+DEMO_PROVIDER = "demo"
+"""The provider that plays a pack's scenes on a laptop without a key: the demo model."""
+
+KEYLESS_PROVIDERS = frozenset({OFFLINE_PROVIDER, DEMO_PROVIDER})
+"""The providers that are no models: what they answer is scripted or quoted."""
+
 PURPOSES = ("default", "cheap", "quality")
 """default: conversation; cheap: extraction and summaries; quality: what is worth a larger model."""
 
@@ -38,6 +44,9 @@ class ModelChoice:
 
 OFFLINE_MODEL = ModelChoice(OFFLINE_PROVIDER, "extractive")
 """Who answers where no real provider is configured."""
+
+DEMO_MODEL = ModelChoice(DEMO_PROVIDER, "claude-haiku-4-5")
+"""Who plays the scenes; it is priced like the model of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +80,16 @@ def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelCh
 
 
 def filter_available(choices: list[ModelChoice], providers: Collection[str]) -> list[ModelChoice]:
-    """Return the choices that this deployment can serve; the offline model where no real provider is configured at all.
+    """Return the choices that this deployment can serve; where no real provider is configured at all, the demo model
+    if the tenant has scenes, else the offline model.
 
     Misconfigured when there is a real provider but none of the agent's: silence would hide it.
     """
     served = [choice for choice in choices if choice.provider in providers]
     if served:
         return served
-    if set(providers) <= {OFFLINE_PROVIDER}:
-        return [OFFLINE_MODEL]
+    if set(providers) <= KEYLESS_PROVIDERS:
+        return [DEMO_MODEL if DEMO_PROVIDER in providers else OFFLINE_MODEL]
     wanted = ", ".join(dict.fromkeys(choice.provider for choice in choices))
     raise Misconfigured(f"model_routing asks for {wanted}, which is not configured: set its key or choose another")
 

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
 from parlour.models.model import (
@@ -28,11 +28,20 @@ SEARCH = "search_knowledge"
 #: The first line of every answer that quotes.
 NOTE = "Offline model (no model key is configured): I can only quote what I find."
 
+OFFLINE_CALL_PREFIX = "toolu_offline_"
+"""How the ids of its tool calls begin."""
+
 _GREETING = "Hello! I am the offline model: no model key is configured, so I can only quote documents. Ask away."
 _NOTHING = "I found nothing in the documents that answers this. Naming the record, document or date may help."
 _BROKEN = "The search did not work just now. Please ask again in a moment."
 _NO_SEARCH = "I have no documents to search here."
 _UNREADABLE = "I can only read what you write. Ask in words, and I look it up."
+
+_ABOUT_ITSELF = (
+    "I search the documents and records here and quote what I find, with its source. Without a model key I can do"
+    " nothing else. Ask for a name, a date or a clause."
+)
+_ASKS_ABOUT_IT = re.compile(r"\b(?:what|how) can you (?:do|help)\b", re.IGNORECASE)
 
 _COURTESIES = vocabulary(
     "hi hello hey dear sir madam team good morning afternoon evening night thanks thank ok okay great bye namaste"
@@ -51,6 +60,9 @@ _BRACKETED = re.compile(r"\[(\d+)\]")
 #: The bytes of a picture, which count for nothing.
 _PICTURE = re.compile(r'"data":"[^"]*"')
 
+#: A question with more words of its own is about something else.
+_MAX_WORDS_ABOUT_IT = 2
+
 _MAX_QUERY_CHARS = 1_000
 _MAX_QUOTE_CHARS = 480
 _MAX_QUOTES = 3
@@ -67,25 +79,34 @@ class OfflineModel:
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         """Search first, then answer from the results. Takes no time and never fails; tokens are estimated."""
         prompt = canonical_json(request.to_json())
-        blocks = _answer(request, prompt)
+        blocks = answer_offline(request)
         text = str(blocks[0].get("text", ""))
         yield from map(TextDelta, re.findall(r"(?:\S+\s*){1,4}", text))
         usage = TokenUsage(len(_PICTURE.sub("", prompt)) // 4, len(canonical_json([*blocks])) // 4)
         yield Completion(blocks, "end_turn" if text else "tool_use", usage)
 
 
-def _answer(request: ModelRequest, prompt: str) -> tuple[JsonObject, ...]:
+def own_words(blocks: Iterable[JsonObject]) -> str:
+    """Return what the user wrote in a message's blocks, without what the runtime added."""
+    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+    return _ADDED.sub("", "\n".join(texts)).strip()
+
+
+def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
+    """Return the blocks of its answer: one call of the search, or a text."""
     question, is_first, results = _conversation(request)
     if not question:
         return _text(_UNREADABLE)
     meant = {word.lower() for word in content_words(question)}
     if meant <= _COURTESIES and (meant or is_first):
         return _text(_GREETING)
+    if _ASKS_ABOUT_IT.search(question) and len(meant) <= _MAX_WORDS_ABOUT_IT:
+        return _text(_ABOUT_ITSELF)
     if results:
         return _text(f"{NOTE}\n\n{_quoted(question, results)}")
     if all(tool.get("name") != SEARCH for tool in request.tools):
         return _text(f"{NOTE}\n\n{_NO_SEARCH}")
-    call_id = f"toolu_offline_{canonical_digest([prompt])[:24]}"
+    call_id = f"{OFFLINE_CALL_PREFIX}{canonical_digest([canonical_json(request.to_json())])[:24]}"
     given: JsonObject = {"query": question[:_MAX_QUERY_CHARS]}
     return ({"type": "tool_use", "id": call_id, "name": SEARCH, "input": given},)
 
@@ -99,8 +120,7 @@ def _conversation(request: ModelRequest) -> tuple[str, bool, list[JsonObject]]:
         found = [block for block in blocks if block.get("type") == "tool_result"]
         results += found
         if message.get("role") == "user" and not found:
-            texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-            asked.append(_ADDED.sub("", "\n".join(texts)).strip())
+            asked.append(own_words(blocks))
             results = []
     return asked[-1] if asked else "", len(asked) < 2, results
 

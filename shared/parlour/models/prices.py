@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from parlour.infra import log
 from parlour.models.model import TokenUsage
-from parlour.models.model_routing import OFFLINE_PROVIDER
+from parlour.models.model_routing import DEMO_PROVIDER, OFFLINE_PROVIDER
 
 if TYPE_CHECKING:
     import genai_prices
 
-_PRICE_LIST_NAMES = {"bedrock": "aws", "gemini": "google"}
+_PRICE_LIST_NAMES = {"bedrock": "aws", "gemini": "google", DEMO_PROVIDER: "anthropic"}
 """Where the price list calls a provider by another name than routing does."""
 
 _SUPPORTED_PROVIDERS = ("anthropic", "aws", "google")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from parlour.infra.errors import PackProblem
-from parlour.packs import prompt_settings, record_checks
+from parlour.packs import prompt_settings, record_checks, scene_checks
 from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
 from parlour.packs.pack_parser import TENANT_FILE, ParsedPack
 from parlour.packs.source_positions import FieldPath, ParsedYaml
@@ -31,12 +31,14 @@ def find_reference_problems(reading: ParsedPack, endpoints: Collection[str]) -> 
     yield from _check_tenant(reading)
     yield from _check_humans(reading)
     yield from _check_teams(reading)
-    yield from _check_agents(reading, {endpoint.removeprefix(tool_definition.BUILTIN_SCHEME) for endpoint in endpoints})
+    built_in = {endpoint.removeprefix(tool_definition.BUILTIN_SCHEME) for endpoint in endpoints}
+    yield from _check_agents(reading, built_in)
     yield from _check_bindings(reading)
     yield from _check_routing_keys(reading)
     yield from _check_tools(reading, endpoints)
     yield from _check_entity_types(reading)
     yield from record_checks.find_record_problems(reading)
+    yield from scene_checks.find_scene_problems(reading, built_in)
 
 
 def _check_tenant(reading: ParsedPack) -> Iterator[PackProblem]:

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft
 from parlour.infra.json_values import Json, JsonObject
+from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import plan
 from parlour.packs.format import Document, Pack, Record, RecordSource
 from parlour.packs.items import ItemId, document_item, link_item, parse_record_key, record_item
-from parlour.packs.serialization import to_row
+from parlour.packs.serialization import to_json_value, to_row
 from parlour.records.pack_import import RecordDraft
 from parlour.records.properties import SOURCES_PROPERTY
 from parlour.records.record_links import LinkDraft
@@ -30,6 +31,7 @@ TENANT_SETTINGS: Mapping[str, Json] = {
     LINK_HOSTS_SETTING: [],
     OWN_HOSTS_SETTING: [],
     REPLIES_SETTING: {},
+    DEMO_SETTING: {},
 }
 DAILY_CAP_FIELD = "daily_cap_usd"
 
@@ -53,6 +55,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
         OWN_HOSTS_SETTING: [*_own_hosts(pack)],
+        DEMO_SETTING: to_json_value(pack.scenes),
     }
     return fields if tenant.daily_cap_usd is None else {**fields, DAILY_CAP_FIELD: tenant.daily_cap_usd}
 

@@ -9,13 +9,15 @@ from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.infra.postgres import Database
 from parlour.models import spend
+from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import built_in_tools, front_matter, model_validation, store
 from parlour.packs.drafts import LINK_HOSTS_SETTING, TOOL_HOSTS_SETTING
 from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
 from parlour.packs.items import ConfigKind
 from parlour.packs.pack_model import PackModel
-from parlour.packs.pack_parser import TENANT_FILE
+from parlour.packs.pack_parser import SCENES_FOLDER, TENANT_FILE
 from parlour.packs.plan import ConfigItem
+from parlour.packs.scene_format import Scene
 from parlour.packs.serialization import levels_to_words, to_file_fields
 from parlour.packs.source_positions import ParsedYaml
 from parlour.packs.yaml_writer import to_yaml
@@ -69,6 +71,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         TENANT_FILE: _file_text(Tenant, TENANT_FILE, row),
         **_configuration_files(configuration),
         **_record_files(entities, edges),
+        **_scene_files(tenant.settings),
     }
     files |= {
         f"documents/{one.key}": _document_file(one)
@@ -98,6 +101,13 @@ def _configuration_file(one: ConfigItem) -> tuple[str, str]:
     folder, kind = _FOLDERS[one.kind]
     path = f"{folder}/{one.name}.yaml"
     return path, _file_text(kind, path, {name: value for name, value in one.config.items() if name != "is_active"})
+
+
+def _scene_files(settings: JsonObject) -> dict[str, str]:
+    scenes = settings.get(DEMO_SETTING)
+    named = scenes.items() if isinstance(scenes, dict) else ()
+    paths = {f"{SCENES_FOLDER}/{name}.yaml": row for name, row in named if isinstance(row, dict)}
+    return {path: _file_text(Scene, path, row) for path, row in paths.items()}
 
 
 def _record_files(entities: Sequence[RecordDraft], edges: Sequence[LinkDraft]) -> dict[str, str]:

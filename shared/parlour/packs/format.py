@@ -8,6 +8,7 @@
     tools/<name>.yaml         Tool
     entity_types/<key>.yaml   EntityType
     entities/<type>.yaml      a list of Record, all of that type
+    demo/<slug>.yaml          Scene (scene_format.py): what the demo model plays without a model key
     documents/<key>           DocumentHeader between two lines of ---, then the text (.md, .txt, .eml)
 
 A description of a field is what people read in their editor and in docs/pack-reference.md (packs/json_schema.py).
@@ -27,6 +28,7 @@ from parlour.conversations.canned_replies import ReplyCause
 from parlour.packs import field_formats
 from parlour.packs.pack_model import PackModel
 from parlour.packs.prompt_settings import AgentBudget, AgentMode, BudgetOverride, expand_number
+from parlour.packs.scene_format import Scene
 from parlour.packs.source_positions import ParsedYaml
 from parlour.principal import LEVEL_NAMES, WriteRights
 
@@ -495,4 +497,5 @@ class Pack:
     entity_types: Mapping[str, EntityType]
     records: Mapping[str, Record]
     documents: Mapping[str, Document]
+    scenes: Mapping[str, Scene] = field(default_factory=dict)
     files_by_path: Mapping[str, ParsedYaml] = field(default_factory=dict, compare=False)

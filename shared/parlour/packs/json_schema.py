@@ -19,6 +19,7 @@ from parlour.packs.format import (
     Tenant,
     Tool,
 )
+from parlour.packs.scene_format import Scene
 from parlour.principal import LEVEL_NAMES
 
 #: The folder of a pack that has the schemas. It is hidden, so it is no part of the pack.
@@ -57,6 +58,7 @@ FILE_KINDS = (
     FileKind("entity_type", "entity_types/<key>.yaml", EntityType),
     FileKind("entities", "entities/<type>.yaml", tuple[Record, ...]),
     FileKind("document", "documents/<key>", DocumentHeader),
+    FileKind("scene", "demo/<name>.yaml", Scene),
 )
 
 

@@ -18,6 +18,7 @@ from parlour.packs.format import (
     Tenant,
     Tool,
 )
+from parlour.packs.scene_format import Scene
 from parlour.packs.source_positions import ParsedYaml
 from parlour.text.spelling_suggestions import did_you_mean
 
@@ -30,6 +31,7 @@ MAX_PACK_BYTES = 5 * 1024 * 1024
 """Of a whole pack: what one request to the API may carry."""
 
 TENANT_FILE = "tenant.yaml"
+SCENES_FOLDER = "demo"
 IGNORED_FILES = frozenset({"README.md"})
 
 _MODELS_BY_FOLDER: Mapping[str, tuple[Any, Callable[[str], str]]] = {
@@ -40,6 +42,7 @@ _MODELS_BY_FOLDER: Mapping[str, tuple[Any, Callable[[str], str]]] = {
     "tools": (Tool, field_formats.identifier),
     "entity_types": (EntityType, field_formats.identifier),
     "entities": (tuple[Record, ...], field_formats.identifier),
+    SCENES_FOLDER: (Scene, field_formats.slug),
 }
 
 

@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.packs import built_in_tools, cross_references, pack_parser
 from parlour.packs.format import Agent, Binding, EntityType, Human, Pack, Record, Team, Tool
-from parlour.packs.pack_parser import ParsedPack
+from parlour.packs.pack_parser import SCENES_FOLDER, ParsedPack
+from parlour.packs.scene_format import Scene
 
 
 def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_tools.BUILT_IN_ENDPOINTS) -> Pack:
@@ -30,6 +31,7 @@ def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_too
         entity_types=found.get_models("entity_types", EntityType),
         records=_records_by_reference(found),
         documents=found.get_documents(),
+        scenes=found.get_models(SCENES_FOLDER, Scene),
         files_by_path=found.yaml_by_file,
     )
 

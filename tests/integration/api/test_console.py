@@ -23,6 +23,7 @@ from tests.integration.api.conftest import (
     make_dependencies,
     open_session,
     operator_headers,
+    sample_pack_files,
 )
 
 
@@ -89,6 +90,7 @@ def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick
     assert told == {
         "environment": "test",
         "local": False,
+        "model": None,
         "stream": True,
         "sign_in": [],
         "bindings": [
@@ -133,6 +135,19 @@ def test_a_showcase_is_offered_at_any_address_once(showing: Callable[..., TestCl
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]
     told = client.get("/console/settings.json", headers={"Host": "acme.example"}).json()
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]
+
+
+def test_the_page_is_told_who_answers_on_a_laptop(showing: Callable[..., TestClient], acme: str) -> None:
+    host = {"Host": f"{acme}.example"}
+    assert showing(laptop_model="live").get("/console/settings.json", headers=host).json()["model"] == "live"
+    assert showing(laptop_model="demo").get("/console/settings.json", headers=host).json()["model"] == "offline"
+    files = sample_pack_files(acme, f"{acme}.example")
+    files["demo/hello.yaml"] = "ask: [hello]\nreplies: [Hello!]\n"
+    client = showing(laptop_model="demo")
+    assert client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme)).status_code == 200
+    assert client.get("/console/settings.json", headers=host).json()["model"] == "demo"
+    exported = client.get("/v1/pack", headers=operator_headers(acme)).json()["files"]
+    assert exported["demo/hello.yaml"] == "ask:\n  - hello\nreplies:\n  - text: Hello!\n"
 
 
 def test_the_page_is_told_how_to_sign_in_and_may_ask_exactly_these_issuers(

@@ -43,3 +43,10 @@ def test_it_starts_again_with_nothing(office: TestClient) -> None:
     office.post("/notifications", json={"message": "Stop the crane."})
     office.delete("/done")
     assert office.get("/done").json() == {"rfis": [], "notifications": [], "reports": []}
+
+
+def test_the_answer_to_the_first_page_is_lost_when_the_line_is_bad(now: datetime) -> None:
+    office = TestClient(build_app(Office(lambda: now, loses_first_page=True), lambda _url, _result: None))
+    answers = [office.post("/notifications", json={"message": "Clear C4."}).status_code for _ in range(2)]
+    assert answers == [500, 201]
+    assert len(office.get("/done").json()["notifications"]) == 2

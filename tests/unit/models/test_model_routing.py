@@ -3,6 +3,7 @@ import pytest
 from parlour.infra.errors import Misconfigured
 from parlour.infra.json_values import JsonObject
 from parlour.models.model_routing import (
+    DEMO_MODEL,
     OFFLINE_MODEL,
     ModelChoice,
     choose_models,
@@ -92,3 +93,11 @@ def test_an_agent_may_ask_for_the_offline_model_by_name() -> None:
     choices = choose_models({"default": {"provider": "offline", "model": "extractive"}})
 
     assert filter_available(choices, {"anthropic", "offline"}) == [OFFLINE_MODEL]
+
+
+def test_a_demo_answers_only_where_no_real_provider_is_configured() -> None:
+    choices = choose_models({"default": {"provider": "anthropic", "model": "claude-sonnet-5-5"}})
+    assert filter_available(choices, {"offline", "demo"}) == [DEMO_MODEL]
+    assert filter_available(choices, {"offline", "demo", "anthropic"}) == choices
+    with pytest.raises(Misconfigured):
+        filter_available(choices, {"offline", "demo", "bedrock"})

@@ -227,3 +227,8 @@ def test_what_the_runtime_adds_is_not_part_of_the_question(layer: str) -> None:
     text = f"<parlour:{layer}>\nThe crane's deliveries: 7:30.\n</parlour:{layer}>"
     content: list[Json] = [{"type": "text", "text": "And on Monday?"}, {"type": "text", "text": text}, TAIL]
     assert query(user("Who?"), assistant("Mr. Nair."), {"role": "user", "content": content}) == "And on Monday?"
+
+
+def test_asked_what_it_can_do_it_says_so_without_a_search() -> None:
+    assert reply(user("What can you help me with?")).startswith("I search the documents")
+    assert query(user("How can you help us with the retention on bill RA-07?"))

@@ -1,6 +1,7 @@
 """The console's page and what it has to know before it can begin; and whether the API is there at all."""
 
 from pathlib import Path
+from typing import Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -15,10 +16,12 @@ from parlour.api.configuration_schemas import (
     HealthView,
     SignInView,
 )
+from parlour.api.dependencies import ApiDependencies
 from parlour.api.routes.sessions import is_response_buffered
 from parlour.conversations.attachment_uploads import RULES
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database
+from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.tenancy import bindings, routing_keys, tenants
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.routing_keys import RoutingKey
@@ -81,11 +84,19 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
     return ConsoleSettingsView(
         environment=services.environment,
         local=services.is_local,
+        model=_answering_model(services, found),
         stream=not is_response_buffered(request),
         attachments=AttachmentRulesView.model_validate(RULES),
         sign_in=[SignInView.model_validate(one) for one in services.sign_ins],
         bindings=offered,
     )
+
+
+def _answering_model(services: ApiDependencies, found: list[Tenant]) -> Literal["live", "offline", "demo"] | None:
+    """Return who answers the agents that are offered: a demo without scenes is left to the offline model."""
+    model = services.laptop_model or None
+    has_scenes = any(tenant.settings.get(DEMO_SETTING) for tenant in found)
+    return "offline" if model == "demo" and not has_scenes else model
 
 
 def _find_host(database: Database, request: Request) -> RoutingKey | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.models.model_routing import OFFLINE_PROVIDER
+from parlour.models.model_routing import KEYLESS_PROVIDERS
 from parlour.prompts.assembly import call_stubs, history, token_factors
 from parlour.prompts.assembly import compaction as leading
 from parlour.prompts.assembly.assembler import AssembledPrompt, PreparedTurn, prepare_turn
@@ -174,9 +174,9 @@ class PromptBuilder:
     def learned_factor(self, assembled: AssembledPrompt, provider: str, reported: int) -> tuple[str, float] | None:
         """Return the prompt's script and how many tokens the model counts for one of ours; None when not known.
 
-        `reported`: input tokens by the model's report. The offline model counts nothing that anybody pays for.
+        `reported`: input tokens by the model's report. The offline model and the demo model only estimate them.
         """
-        if provider == OFFLINE_PROVIDER:
+        if provider in KEYLESS_PROVIDERS:
             return None
         return token_factors.learn_token_factor(assembled.ledger.segments, reported, self.cache_state.token_factors)
 
@@ -225,8 +225,8 @@ def load_previous_prompts(
 ) -> PreviousPrompts:
     """Load what the prompts of turn `turn_number` continue from, for a reader of this clearance.
 
-    A new session takes the model's learned token factors and keeps them. A cut does not wait for the offline model,
-    which writes no summaries.
+    A new session takes the model's learned token factors and keeps them. A cut does not wait where there is no real
+    model: no summary will come.
     """
     found = store.read_previous_prompts(
         tx, session_id, model=model_key, before_turn=turn_number, limit=MAX_PAST_TURNS, clearance=clearance, now=now
@@ -240,7 +240,7 @@ def load_previous_prompts(
     if leading.is_summary_withheld(lead):
         lead = leading.with_newest_summary(TokenCounter(standing.token_factors), lead, CompactionInput(summary))
     is_changed = lead != standing.compacted_history or history.has_withholding_changed(past, standing.withheld_ids)
-    awaited = bool(found.is_summary_pending) and not model_key.startswith(f"{OFFLINE_PROVIDER}/")
+    awaited = bool(found.is_summary_pending) and model_key.partition("/")[0] not in KEYLESS_PROVIDERS
     return PreviousPrompts(
         replace(standing, compacted_history=lead),
         past,

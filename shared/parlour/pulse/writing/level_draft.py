@@ -7,12 +7,12 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import Misconfigured
+from parlour.infra.errors import Misconfigured, ProviderRejected
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.models.background_completion import BackgroundCompletion, CompletionRequest
 from parlour.models.model import Model, ModelRequest
-from parlour.models.model_routing import OFFLINE_PROVIDER, ModelChoice, choose_models, filter_available
+from parlour.models.model_routing import DEMO_PROVIDER, OFFLINE_PROVIDER, ModelChoice, choose_models, filter_available
 from parlour.principal import Principal
 from parlour.prompts.ledger import prompt_record
 from parlour.pulse.due import budget
@@ -156,16 +156,9 @@ def write_draft(
     seconds_left: SecondsLeft,
 ) -> LevelOutcome:
     """Have the text written, and hold it against its sources. Raises a RetryError only for the database."""
-    if level_draft.model_choices[0].provider == OFFLINE_PROVIDER:
-        quoted = offline_answer.offline_answer(level_draft.pulse_prompt.documents)
-        return _check_answer(
-            level_draft,
-            quoted,
-            dependencies.clock(),
-            level_draft.model_choices[0],
-            Decimal(),
-            offline_answer.OFFLINE_NOTE,
-        )
+    provider = level_draft.model_choices[0].provider
+    if provider == OFFLINE_PROVIDER:
+        return _quote_material(level_draft, dependencies.clock())
     sent = level_draft.pulse_prompt.assembled.prompt
     request = ModelRequest(
         level_draft.model_choices[0].model, MAX_ANSWER_TOKENS, sent.tools, sent.system, sent.messages
@@ -182,12 +175,21 @@ def write_draft(
     )
     answer = _background_completion(dependencies).ask(principal, asking)
     at = dependencies.clock()
+    if provider == DEMO_PROVIDER and isinstance(answer.problem, ProviderRejected):
+        return _quote_material(level_draft, at)
     if answer.problem is not None or answer.completion is None or answer.choice is None:
         code = answer.problem.code if answer.problem else "provider_unavailable"
         return LevelOutcome(level_draft, at, cost_usd=answer.cost_usd, problem=code)
     if answer.completion.stop_reason == "refusal":
         return LevelOutcome(level_draft, at, model_choice=answer.choice, cost_usd=answer.cost_usd, problem="refused")
     return _check_answer(level_draft, answer.text, at, answer.choice, answer.cost_usd)
+
+
+def _quote_material(level_draft: LevelDraft, ended_at: datetime) -> LevelOutcome:
+    """Return the Pulse that the offline model writes."""
+    quoted = offline_answer.offline_answer(level_draft.pulse_prompt.documents)
+    choice, note = level_draft.model_choices[0], offline_answer.OFFLINE_NOTE
+    return _check_answer(level_draft, quoted, ended_at, choice, Decimal(), note)
 
 
 def _check_answer(
