@@ -91,13 +91,18 @@ export interface Conversation {
   word: string;
 }
 
-/** Let a new visitor ask the site desk, and wait for the reply. */
-export async function ask(request: APIRequestContext, question: string): Promise<Conversation> {
+/** Let a new visitor ask the site desk, and wait for the reply. Facts are found at the beginning of a text without a mark. */
+export async function ask(
+  request: APIRequestContext,
+  question: string,
+  { isMarked = true } = {},
+): Promise<Conversation> {
   const opened = await request.post("../v1/sessions", { data: { tenant: TENANT, binding: "site-desk" } });
   const { session_id: sessionId, token } = (await opened.json()) as Schema["OpenedSession"];
   const headers = { Authorization: `Bearer ${token}` };
   const word = `Q${sessionId.slice(-6)}`;
-  await request.post(`../v1/sessions/${sessionId}/messages`, { headers, data: { text: `${question} ${word}` } });
+  const text = isMarked ? `${word}, ${question}` : question;
+  await request.post(`../v1/sessions/${sessionId}/messages`, { headers, data: { text } });
   const operator = new Operator(request);
   const replies = async () => {
     const { messages } = await operator.get<Schema["MessagePageView"]>(`sessions/${sessionId}/messages`);

@@ -1,4 +1,4 @@
-import { ask, type Schema } from "./api.ts";
+import { ask } from "./api.ts";
 import { expect, test } from "./fixtures.ts";
 
 test("an operator sees why an agent replied as it did", async ({
@@ -54,13 +54,10 @@ test("a person is erased after the console said what that deletes", async ({
   page,
   open,
   request,
-  operator,
   checkAccessibility,
   saveScreenshot,
 }) => {
-  const { sessionId, personId } = await ask(request, "My name is Rosa and I prefer short answers.");
-  const facts = async () => (await operator.get<Schema["UserMemoryView"]>(`users/${personId}/memory`)).facts.length;
-  await expect.poll(facts, { timeout: 20_000 }).toBe(2);
+  const { sessionId } = await ask(request, "My name is Rosa. Please reply in Hindi.", { isMarked: false });
   await open(`#/conversations/${sessionId}`);
   await page.locator(".page-title a").first().click();
   await expect(page.getByText("Rosa", { exact: true })).toBeVisible();
