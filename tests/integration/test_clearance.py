@@ -381,6 +381,8 @@ SILENT = {
     "GET /v1/attention",
     "GET /v1/attention/failed-replies",
     "GET /v1/operations/dead-letters",
+    "GET /v1/operations/health",
+    "GET /v1/secrets",
     "GET /v1/sessions/{session_id}/events",
     "GET /v1/memory",
     "GET /v1/memory/shared-facts",

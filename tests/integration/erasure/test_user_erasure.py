@@ -52,6 +52,8 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "erasures",
         "llm_calls",
         "outbox_parts",
+        "pack_applies",
+        "pack_items",
         "pending_delivery_updates",
         "pulse_ledgers",
         "pulse_marks",
@@ -286,6 +288,19 @@ def told_to_others(erasure_fixture: ErasureFixture) -> None:
             f" source_ids, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
             f" ARRAY['{told_of}'], '', '', now() FROM entities WHERE key = 'R-05' RETURNING 1"
         )
+
+    replaced = f'{{"properties.response": "{bird("what an apply replaced")}"}}'
+    apply_id = uuid7(desk.clock())
+    desk.query(
+        "INSERT INTO pack_applies (tenant_id, id, applied_by, applied_at)"
+        f" SELECT tenant_id, '{apply_id}', 'operator', now() FROM entities WHERE key = 'R-03' RETURNING 1"
+    )
+    desk.query(
+        "INSERT INTO pack_changes (tenant_id, id, apply_id, kind, name, record_id, before)"
+        f" SELECT tenant_id, '{uuid7(desk.clock())}', id, 'entity', 'risk/R-03', '{changed}', '{replaced}'"
+        " FROM pack_applies"
+        f" WHERE id = '{apply_id}' RETURNING 1"
+    )
 
 
 def write_pulse(conversation: ConversationHarness, key: str) -> None:

@@ -10,7 +10,7 @@ from parlour.channels.outgoing_message import OutgoingMessage, Template
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.errors import (
     DeliveryUnknown,
-    Misconfigured,
+    KeyRefused,
     ParlourError,
     ProviderRejected,
     ProviderUnavailable,
@@ -96,10 +96,10 @@ def error(code: int, **more: Any) -> dict[str, Any]:
         (200, {"messages": []}, DeliveryUnknown),
         (400, error(131047), WindowClosed),
         (400, error(100), ProviderRejected),
-        (401, error(190), Misconfigured),
-        (500, error(3), Misconfigured),
-        (403, error(131005), Misconfigured),
-        (403, error(200), Misconfigured),
+        (401, error(190), KeyRefused),
+        (500, error(3), KeyRefused),
+        (403, error(131005), KeyRefused),
+        (403, error(200), KeyRefused),
         (404, {}, ProviderRejected),
     ],
 )
