@@ -120,6 +120,11 @@ function layoutProblems(isTouched: boolean): string[] {
         .join(" … ")}`,
     );
   }
+  const navigation = document.querySelector(".navigation")?.getBoundingClientRect();
+  for (const one of document.querySelectorAll(".navigation *")) {
+    const isOver = navigation && one.getBoundingClientRect().right > navigation.right + 1;
+    if (isOver) problems.push(`over the page: ${one.outerHTML.slice(0, 120)}`);
+  }
   if (!isTouched) return problems;
   for (const one of document.querySelectorAll<HTMLElement>(
     "button, select, a.button, summary, nav a, input, textarea",
