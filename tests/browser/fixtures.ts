@@ -94,6 +94,12 @@ export const test = base.extend<Options & Fixtures>({
   },
 });
 
+/** Open the form of a record. It takes the focus, so that what is typed before goes to its first field. */
+export async function edit(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await expect(page.getByLabel("Name *")).toBeFocused();
+}
+
 /** Run axe in the page. Its script is loaded once for each document. */
 async function violations(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);

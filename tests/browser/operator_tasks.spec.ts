@@ -119,10 +119,11 @@ test.describe("an operator finds out", () => {
     await expect(clicks.page.locator(".records-cited").first()).toBeInViewport();
   });
 
-  task("What changed in this record?", 3, async (clicks) => {
+  task("What changed in this record?", 5, async (clicks) => {
     const { page } = clicks;
     await page.route("**/v1/changes?*record=*", (route) => route.fulfill({ json: changes(false) }));
     await clicks.section("Records");
+    await clicks.choose(page.getByLabel("Type"), "Risk");
     await clicks.press(page.locator(".records-row").getByRole("link").first());
     await clicks.press(page.getByRole("link", { name: "What agents changed" }));
     await expect(page.getByRole("insertion")).toHaveText("closed");

@@ -1,5 +1,5 @@
 import type { Schema } from "./api.ts";
-import { expect, test } from "./fixtures.ts";
+import { edit, expect, test } from "./fixtures.ts";
 
 /** What a page says for each refusal of the API. */
 const REFUSALS: [number, string][] = [
@@ -80,12 +80,12 @@ test.describe("two people change a record", () => {
   }) => {
     const risk = await operator.createRisk(`Conflict ${Date.now()}`);
     await open(`#/records/risk/${risk.key}`);
-    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await edit(page);
     await page.getByLabel("Response").fill("My answer, which took long to write.");
 
     const second = await context.newPage();
     await second.goto(`./#/records/risk/${risk.key}`);
-    await second.getByRole("button", { name: "Edit", exact: true }).click();
+    await edit(second);
     await second.getByLabel("Response").fill("The answer of a colleague.");
     await second.getByLabel("Owner *").fill("Marta Lindgren");
     await second.getByRole("button", { name: "Save" }).click();
@@ -109,7 +109,7 @@ test.describe("two people change a record", () => {
   test("a record that was deleted meanwhile leaves the text to copy", async ({ page, open, operator }) => {
     const risk = await operator.createRisk(`Deleted ${Date.now()}`);
     await open(`#/records/risk/${risk.key}`);
-    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await edit(page);
     await page.getByLabel("Response").fill("A text that nobody wants to lose.");
     await operator.send("DELETE", `entities/risk/${risk.key}?version=${risk.version}`);
     await page.getByRole("button", { name: "Save" }).click();

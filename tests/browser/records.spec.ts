@@ -1,4 +1,4 @@
-import { expect, test } from "./fixtures.ts";
+import { edit, expect, test } from "./fixtures.ts";
 
 /** What extraction and markdown leave in texts, and no page may show. */
 const RAW = /<!--|\*\*|window_closed|\^\\\+/;
@@ -10,7 +10,7 @@ test("records show their values with labels, and a change is saved", async ({ pa
   await expect(row).toContainText(/Owner\s*Joanna Pryce/);
   await expect(row).toContainText(/Severity\s*low/);
   await row.getByRole("link", { name: risk.name }).click();
-  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await edit(page);
   await page.getByLabel("Severity *").selectOption("high");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("form")).toHaveCount(0);

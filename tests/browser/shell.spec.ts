@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 
 import type { Page } from "@playwright/test";
 
-import { expect, test } from "./fixtures.ts";
+import { edit, expect, test } from "./fixtures.ts";
 
 /** Bytes, compressed: what a reader downloads before the first page is shown. */
 const FIRST_LOAD = 150_000;
@@ -27,11 +27,11 @@ test("the palette leads to sections, records and conversations", async ({ page, 
   await open("");
   await expect(page.getByRole("heading", { name: "Inbox" })).toBeVisible();
   await expect(page.getByText("Northbank office")).toBeVisible();
-  await page.keyboard.press("Control+k");
+  await openPalette(page);
   await page.keyboard.type("cost");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Costs" })).toBeVisible();
-  await page.keyboard.press("Control+k");
+  await openPalette(page);
   await page.keyboard.type("settlement of");
   await expect(page.getByRole("option", { name: /Settlement of the strip footing/ })).toBeVisible();
   await page.keyboard.press("Enter");
@@ -39,6 +39,11 @@ test("the palette leads to sections, records and conversations", async ({ page, 
   await page.goBack();
   await expect(page.getByRole("heading", { name: "Costs" })).toBeVisible();
 });
+
+async function openPalette(page: Page): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await expect(page.getByRole("combobox", { name: "Search or jump to" })).toBeFocused();
+}
 
 test("a record is found, changed and left by keyboard alone", async ({ page, open, operator }) => {
   const risk = await operator.createRisk(`Keyboard ${Date.now()}`);
@@ -131,7 +136,7 @@ test.describe("signing in", () => {
       const successor = await operator.createKey("Successor", ["editor", "viewer"]);
       await signInWithKey(key);
       await page.goto(`./#/records/risk/${risk.key}`);
-      await page.getByRole("button", { name: "Edit", exact: true }).click();
+      await edit(page);
       await page.getByLabel("Name *").fill(`${risk.name}, changed`);
       await operator.send("DELETE", `keys/${id}`);
       await page.getByRole("button", { name: "Save" }).click();
