@@ -47,7 +47,7 @@ APP = "Reach"
 #: What the handlers read their settings from.
 ENVIRONMENT = os.environ  # noqa: TID251 - the handlers are given it, as Lambda does
 _SOURCES = [str(ROOT / "shared" / "parlour"), str(ROOT / "functions")]
-_FACT = {"key": "city", "value": "Pune", "confidence": 0.95, "messages": [1], "ends": False}
+_FACT = {"message": 1, "quote": "Pune", "key": "city", "value": "Pune", "certainty": 0.95}
 _SCRIPT = Script(
     tool_uses=(ToolUse("search_knowledge", {"query": "crack width at C4"}),),
     reply="It is 0.35 mm wide [1].",

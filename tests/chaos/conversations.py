@@ -114,7 +114,7 @@ class Conversations:
     def send_message(self, conversation: Conversation, message: str = "m") -> None:
         """One webhook, until it is answered."""
         script = conversation.scenario.script
-        text = f"chaos {script} {conversation.tag}. {PERSONAL_STATEMENT} How wide is the crack at C4?"
+        text = f"{PERSONAL_STATEMENT} chaos {script} {conversation.tag}. How wide is the crack at C4?"
         payload = self.world.webhook_payload(
             self.desk, conversation.phone_number, text, f"{message}-{conversation.tag}"
         )

@@ -34,7 +34,7 @@ _SECONDS = 120
 def mind(request: dict[str, Any]) -> dict[str, Any]:
     """Notes the gate, sums up the docket, and says of either what its prompt says: nothing else is known to it."""
     told = "\n".join(one["content"] for one in request["messages"] if isinstance(one["content"], str))
-    if "You read a stretch of a conversation" in told:
+    if "You read part of a chat" in told:
         return {"content": json.dumps({"facts": [_fact(line) for line in _numbered(told, GATE)], "episodes": []})}
     if "You keep the summary of a long conversation" in told:
         return {"content": json.dumps({"summary": SUMMED_UP if DOCKET in told else "They talked."})}
@@ -48,7 +48,7 @@ def _numbered(told: str, text: str) -> list[int]:
 
 
 def _fact(line: int) -> dict[str, Any]:
-    return {"key": "about.deliveries", "value": VALUE, "confidence": 0.9, "messages": [line], "ends": False}
+    return {"message": line, "quote": VALUE, "key": "about.deliveries", "value": VALUE, "certainty": 0.9}
 
 
 @pytest.fixture(scope="module")

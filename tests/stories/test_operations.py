@@ -45,7 +45,7 @@ def test_prompt_is_explained_and_rebuilt_byte_for_byte(
     assert (rebuilt.returncode, rebuilt.stdout) == (0, found["text"])
     assert words.SAME_BYTES in rebuilt.stderr
     assert "history" in command.print("explain", second, "--diff", first)
-    smaller = command.json("rebuild", second, "--budget", "3000")
+    smaller = command.json("rebuild", second, "--budget", "3000")["reassembly"]
     assert smaller["tokens"] <= 3_000 < smaller["tokens_before"]
 
 
@@ -58,7 +58,7 @@ def test_cost_switch_stops_turns_with_a_polite_line(
     assert "$5.00" in command.print("cost", "cap", "5", tenant=tenant)
     command.print("cost", "stop", tenant=tenant)
     reply = visitor.ask(packs.FERRY_QUESTION)
-    assert re.search(words.NO_MORE_TODAY_LINE, reply["text"], re.IGNORECASE)
+    assert re.search(words.STOPPED_LINE, reply["text"], re.IGNORECASE)
     assert reply["citations"] == []
     attention = own_tenant.get("/v1/attention")
     assert (attention["spend"]["stopped"], attention["counts"]["spend"]) == (True, 1)

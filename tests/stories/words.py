@@ -72,8 +72,8 @@ SAME_BYTES = "identical bytes"
 # What people read (patterns, letter case ignored)
 
 TOO_LONG_LINE = r"longer than I can read|keep a message under"
-CLOSED_LINE = r"closed"
-NO_MORE_TODAY_LINE = r"tomorrow"
+CLOSED_LINE = r"do not answer messages"
+STOPPED_LINE = r"switched off"
 UNREADABLE_FILE = r"cannot be read"
 WRONG_KIND_OF_FILE = r"not supported"
 EMPTY_FILE = r"empty"

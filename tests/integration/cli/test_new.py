@@ -96,7 +96,7 @@ def test_what_is_in_the_way_is_said_in_one_line(
 
 def test_schemas_are_written_into_an_existing_pack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert parlour(tmp_path, "schema") == 0
-    assert len(list((tmp_path / ".schema").glob("*.json"))) == 9
+    assert len(list((tmp_path / ".schema").glob("*.json"))) == 10
     assert "$schema=../.schema/agent.json" in capsys.readouterr().out
     assert parlour(tmp_path, "schema", "nowhere") == 2
     assert "nowhere is not a folder" in capsys.readouterr().err
