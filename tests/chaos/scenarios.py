@@ -67,7 +67,8 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "remembers": Script(
         background_reply='{"facts": [{"message": 1, "quote": "We pour with the Heron crew", "key": "about.crew",'
-        ' "value": "the Heron crew", "certainty": 0.9}], "episodes": [{"text": "They pour with the Heron crew.", "messages": [1]}],'
+        ' "value": "the Heron crew", "certainty": 0.9}],'
+        ' "episodes": [{"text": "They pour with the Heron crew.", "messages": [1]}],'
         ' "summary": "The user pours with the Heron crew and asks after the crack at C4."}',
     ),
     "heavy": Script(tool_uses=(ToolUse(SURVEY, {"subject": "Survey of grid C TAG"}),), reply="I am on it."),
