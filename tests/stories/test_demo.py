@@ -42,13 +42,14 @@ def test_questions_about_documents_are_answered_with_their_sources(
 
 
 def test_name_is_known_in_a_new_conversation_and_records_wait_to_be_accepted(
-    operator: Api, visit: Callable[..., Visitor]
+    operator: Api, visit: Callable[..., Visitor], phone: Phone
 ) -> None:
     visitor = visit()
     visitor.ask("My name is Rosa and I prefer short answers")
     assert visitor.again().ask("What is my name?")["text"].startswith("You are Rosa")
-    raised = visitor.ask("Raise an RFI about the crack at C4: may we backfill?")["text"]
-    assert "RFI-101" in raised
+    raise_rfi = "Raise an RFI about the crack at C4: may we backfill?"
+    assert "nothing was sent" in visitor.ask(raise_rfi)["text"]
+    assert "RFI-101" in phone.ask(raise_rfi)
     visitor.ask("Create a task for Joanna to call the crane company")
     names = {record["name"] for record in operator.get(words.ENTITIES, unverified="true")["entities"]}
     assert {"RFI-101: the crack at C4: may we backfill", "call the crane company"} <= names
