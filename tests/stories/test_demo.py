@@ -48,11 +48,11 @@ def test_name_is_known_in_a_new_conversation_and_records_wait_to_be_accepted(
     visitor.ask("My name is Rosa and I prefer short answers")
     assert visitor.again().ask("What is my name?")["text"].startswith("You are Rosa")
     raise_rfi = "Raise an RFI about the crack at C4: may we backfill?"
-    assert "nothing was sent" in visitor.ask(raise_rfi)["text"]
+    assert "could not raise" in visitor.ask(raise_rfi)["text"]
     assert "RFI-101" in phone.ask(raise_rfi)
     visitor.ask("Create a task for Joanna to call the crane company")
     names = {record["name"] for record in operator.get(words.ENTITIES, unverified="true")["entities"]}
-    assert {"RFI-101: the crack at C4: may we backfill", "call the crane company"} <= names
+    assert "call the crane company" in names
 
 
 def test_unconfirmed_page_is_resolved_by_a_person_and_a_report_arrives_later(operator: Api, phone: Phone) -> None:
