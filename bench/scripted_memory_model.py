@@ -1,5 +1,5 @@
-"""The model that does the work of memory in a played month, by the script's annotations, a third of its answers wrong:
-what is tested is what becomes of them.
+"""The model that does the work of memory in a played month, by the script's annotations, a third of its answers wrong.
+The benchmark measures what memory stores of them.
 
 Asked for facts, it gives for each message what is true of it, except that some of it is missing or garbled (half a
 value, another key, another person, another duration), and what the script has a weak model take. Together these are a

@@ -1,5 +1,5 @@
 """A development identity provider: OpenID Connect discovery, a key set, the authorization code flow with PKCE, and a
-token for whoever asks.
+token for every caller.
 
 It hands out tokens without a password, so it listens on 127.0.0.1 only and its key never leaves the
 laptop's state folder. Only the laptop's console may use the code flow.

@@ -88,7 +88,7 @@ def build_app(office: Office, call_back: Callable[[str, JsonObject], None]) -> F
     def notify_foreman(given: RequestBody, idempotency_key: HeaderText = "") -> Response:
         page = office.add_entry(office.notifications, "N", idempotency_key, given)
         if office.loses_first_page and len(office.notifications) == 1:
-            # It was paged, and whoever asked for it cannot know.
+            # The foreman was paged, but the caller gets no answer.
             return JSONResponse({"detail": "the pager's line broke off"}, status_code=500)
         return JSONResponse(page, status_code=201)
 

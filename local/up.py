@@ -24,7 +24,7 @@ _KEYLESS_MODELS = {
     "demo": "scripted for the example's scenes (tool calls and quotes are real), offline model for the rest",
     "offline": "the offline model (searches, quotes, cites)",
 }
-"""What PARLOUR_MODEL may be, without a key, and what is told of it."""
+"""The values of PARLOUR_MODEL without a key, and the words for each."""
 
 _WELCOME = """
 [bold]Parlour is ready.[/]

@@ -16,7 +16,7 @@ export const signedIn = signal<SignedIn | null>(readTab<SignedIn>(KEY));
 
 export const me = computed(() => signedIn.value?.me ?? null);
 
-/** The API as whoever signed in. A 401 expires the sign-in; on a laptop it is renewed once without a question. */
+/** The API with the reader's credentials. A 401 marks the sign-in as expired; on a laptop it is renewed once. */
 export const api = apiClient(() => signedIn.value);
 
 let renew: (() => Promise<Credentials | null>) | null = null;

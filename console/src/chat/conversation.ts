@@ -84,7 +84,7 @@ export class Conversation {
     return sent.filter((message) => message.state.value === "failed");
   }
 
-  /** Stop following; another conversation is shown. What is on its way is still sent. */
+  /** Stop following the events, because another conversation is shown. Messages in the queue are still sent. */
   close(): void {
     this.closed.abort();
     this.stopFollowing();

@@ -3,14 +3,14 @@ import { body, type Schema } from "../../api/client";
 import { api, hasRole } from "../../api/sign_in";
 import { setQuery } from "../../shell/router";
 import type { PageProps } from "../../shell/sections";
+import { AmountDialog } from "../../ui/AmountDialog";
 import { BarChart } from "../../ui/BarChart";
 import { Button } from "../../ui/Button";
-import { ConfirmButton, Dialog } from "../../ui/Dialog";
-import { Field } from "../../ui/Field";
+import { ConfirmButton } from "../../ui/Dialog";
 import { count, dateTime, dollars, plural, sentenceCase } from "../../ui/format";
 import { Page } from "../../ui/Page";
-import { useAction, useResource } from "../../ui/resource";
-import { EmptyState, Loaded, Notice } from "../../ui/states";
+import { useResource } from "../../ui/resource";
+import { EmptyState, Loaded } from "../../ui/states";
 import { Facts, Table } from "../../ui/Table";
 import "./costs.css";
 
@@ -116,48 +116,20 @@ function Today({ report: { today }, onChange }: { report: Report; onChange: () =
         </div>
       )}
       {isEditing && (
-        <CapDialog cap={today.has_own_cap ? today.cap_usd : ""} onClose={() => setEditing(false)} onDone={onChange} />
-      )}
-    </section>
-  );
-}
-
-function CapDialog({ cap, onClose, onDone }: { cap: string; onClose: () => void; onDone: () => void }) {
-  const [amount, setAmount] = useState(cap);
-  const save = useAction(async () => {
-    await body(api.PUT("/v1/costs/cap", { body: { daily_cap_usd: amount || null } }));
-    onClose();
-    onDone();
-  });
-  return (
-    <Dialog title="Change the daily cap" onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        <Field
+        <AmountDialog
+          title="Change the daily cap"
           label="Daily cap in US dollars"
           hint="Empty: the deployment’s default. It holds from the next call."
           name="daily_cap_usd"
-          problem={save.problem}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="number"
-              min="0"
-              step="any"
-              value={amount}
-              onInput={(event) => setAmount(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Notice problem={save.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={save.isRunning}>
-            Save
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+          amount={today.has_own_cap ? today.cap_usd : ""}
+          onClose={() => setEditing(false)}
+          save={async (amount) => {
+            await body(api.PUT("/v1/costs/cap", { body: { daily_cap_usd: amount } }));
+            onChange();
+          }}
+        />
+      )}
+    </section>
   );
 }
 

@@ -2,13 +2,12 @@ import { useState } from "preact/hooks";
 import { body, type Schema } from "../../api/client";
 import { api, hasRole } from "../../api/sign_in";
 import { toRecord } from "../../shell/router";
+import { AmountDialog } from "../../ui/AmountDialog";
 import { BarChart } from "../../ui/BarChart";
 import { Button } from "../../ui/Button";
-import { Dialog } from "../../ui/Dialog";
-import { Field } from "../../ui/Field";
 import { count, dollars, milliseconds } from "../../ui/format";
-import { useAction, useResource } from "../../ui/resource";
-import { EmptyState, Loaded, Notice } from "../../ui/states";
+import { useResource } from "../../ui/resource";
+import { EmptyState, Loaded } from "../../ui/states";
 import { Facts, Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 
@@ -104,47 +103,19 @@ function Current({ now, onChange }: { now: Schema["CurrentPulsesView"]; onChange
         </div>
       )}
       {isEditing && (
-        <BudgetDialog budget={now.has_own_cap ? now.cap_usd : ""} onClose={() => setEditing(false)} onDone={onChange} />
-      )}
-    </section>
-  );
-}
-
-function BudgetDialog({ budget, onClose, onDone }: { budget: string; onClose: () => void; onDone: () => void }) {
-  const [amount, setAmount] = useState(budget);
-  const save = useAction(async () => {
-    await body(api.PUT("/v1/pulses/cap", { body: { pulse_daily_cap_usd: amount || null } }));
-    onClose();
-    onDone();
-  });
-  return (
-    <Dialog title="Daily budget of Pulses" onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        <Field
+        <AmountDialog
+          title="Daily budget of Pulses"
           label="US dollars a day"
           hint="Part of the tenant’s daily cap. Empty: the deployment’s default."
           name="pulse_daily_cap_usd"
-          problem={save.problem}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="number"
-              min="0"
-              step="any"
-              value={amount}
-              onInput={(event) => setAmount(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Notice problem={save.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={save.isRunning}>
-            Save
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+          amount={now.has_own_cap ? now.cap_usd : ""}
+          onClose={() => setEditing(false)}
+          save={async (amount) => {
+            await body(api.PUT("/v1/pulses/cap", { body: { pulse_daily_cap_usd: amount } }));
+            onChange();
+          }}
+        />
+      )}
+    </section>
   );
 }

@@ -61,7 +61,7 @@ export function NewRecordPage({ route }: { route: Route }) {
   );
 }
 
-/** What the form of a new record or document holds. What is typed stays when another type is chosen. */
+/** The values of the form for a new record or document. They stay when the reader chooses another type. */
 export interface NewRecordDraft {
   draft: Draft;
   /** Return what sets a field. */

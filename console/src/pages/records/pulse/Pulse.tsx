@@ -131,7 +131,7 @@ function PulseText({ found }: { found: RecordPulse }) {
   );
 }
 
-/** Return what a refresh came to; "" while it goes on. */
+/** Return the result of a refresh in words; "" while it runs. */
 function outcomeOf(before: RecordPulse, after: RecordPulse): string {
   if (after.pulse && after.pulse.version !== before.pulse?.version)
     return `Version ${after.pulse.version} was written now.`;
