@@ -18,8 +18,11 @@ test("records show their values with labels, and a change is saved", async ({ pa
 });
 
 test("a Pulse cites its sources and is written again on demand", async ({ page, open }) => {
+  test.slow();
   await open("#/records/project/NRS");
   const pulse = page.getByRole("region", { name: "Pulse" });
+  await pulse.getByRole("button", { name: "Refresh" }).click();
+  await expect(pulse.getByText(/was written now|Checked now/)).toBeVisible({ timeout: 60_000 });
   await expect(pulse.getByRole("list", { name: "Sources" })).toBeVisible();
   await expect(pulse).not.toContainText(RAW);
   await pulse.getByRole("button", { name: "Versions" }).click();
