@@ -64,14 +64,23 @@ class DemoModel:
         if scene is None or any(outcome.is_offline for outcome in exchange.outcomes):
             return None
         try:
-            if done < len(scene.calls):
-                name, arguments = scene.calls[done]
+            if done < len(scene.calls) and (call := _next_call(scene, exchange)):
                 call_id = f"{_CALL_PREFIX}{canonical_digest(request.to_json())[:24]}"
-                given = fill_arguments(scene, exchange, arguments)
-                return ({"type": "tool_use", "id": call_id, "name": name, "input": given},)
+                return ({"type": "tool_use", "id": call_id, **call},)
             return ({"type": "text", "text": fill_reply(scene, exchange)},)
         except SlotMissing:
             return None
+
+
+def _next_call(scene: Scene, exchange: Exchange) -> JsonObject | None:
+    """Return the scene's next call; None when an earlier call failed and its result lacks what this one needs."""
+    name, arguments = scene.calls[len(exchange.outcomes)]
+    try:
+        return {"name": name, "input": fill_arguments(scene, exchange, arguments)}
+    except SlotMissing:
+        if not exchange.outcomes:
+            raise
+        return None
 
 
 def read_exchange(request: ModelRequest) -> Exchange:
