@@ -24,6 +24,16 @@ def text_message(*, app: str, sender: str, name: str, text: str, message_id: str
     return _webhook(app, "message", payload, now)
 
 
+def button_reply(
+    *, app: str, sender: str, name: str, title: str, button_id: str, message_id: str, now: datetime
+) -> JsonObject:
+    """Somebody pressed the button `title` of a question of ours."""
+    webhook = text_message(app=app, sender=sender, name=name, text=title, message_id=message_id, now=now)
+    chosen: JsonObject = {"title": title, "id": message_id, "reply": title, "postbackText": button_id}
+    payload = {**webhook["payload"], "type": "button_reply", "payload": chosen}  # type: ignore[dict-item]
+    return {**webhook, "payload": payload}
+
+
 def message_event(*, app: str, kind: str, provider_id: str, phone_id: str, to: str, now: datetime) -> JsonObject:
     """What became of a message we sent: `kind` is enqueued, sent, delivered, read or failed.
 

@@ -24,6 +24,9 @@ _LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
 _HIDDEN_STATUSES = {"submitted": "", "enqueued": ""}
 """What the console does not show; `sent`, `delivered` and `read` are shown as they are."""
 
+_NAME = "Console"
+"""The profile name of the phone's owner."""
+
 DEFAULT_NUMBER = "+447700900123"
 """The phone that the console plays unless told otherwise; from the range that Ofcom keeps for drama."""
 
@@ -35,6 +38,7 @@ class TypedMessage(BaseModel):
     """A message typed on the console's phone, to a binding of a tenant."""
 
     text: str = Field(max_length=20_000)
+    button_id: str = Field(default="", max_length=256, description="Of the button that was pressed; its title is text.")
     sender: SenderNumber = Field(default=DEFAULT_NUMBER, alias="from")
     tenant: str = Field(max_length=100)
     binding: str = Field(max_length=100)
@@ -88,7 +92,14 @@ class ConsolePhone:
         message_id = (
             self._send_gupshup(written, to, now) if to.provider == "gupshup" else self._send_meta(written, to, now)
         )
-        shown = {"id": message_id, "direction": "sent", "text": written.text, "at": now.isoformat(), "status": ""}
+        shown = {
+            "id": message_id,
+            "direction": "sent",
+            "text": written.text,
+            "at": now.isoformat(),
+            "status": "",
+            "buttons": [],
+        }
         self._typed.append((written.sender, to.number, shown))
         return message_id
 
@@ -102,6 +113,7 @@ class ConsolePhone:
                 "text": message["text"],
                 "at": message["at"],
                 "status": _HIDDEN_STATUSES.get(message["status"], message["status"]),
+                "buttons": message["buttons"],
             }
             for message in answer.json()["messages"]
             if message["app"] == to.number
@@ -111,21 +123,36 @@ class ConsolePhone:
 
     def _send_gupshup(self, written: TypedMessage, to: BusinessNumber, now: datetime) -> str:
         message_id = f"ABEG{uuid.uuid4().hex}"
-        event = gupshup_webhooks.text_message(
-            app=to.number, sender=written.sender, name="Console", text=written.text, message_id=message_id, now=now
+        app, sender, text, button = to.number, written.sender, written.text, written.button_id
+        event = (
+            gupshup_webhooks.button_reply(
+                app=app, sender=sender, name=_NAME, title=text, button_id=button, message_id=message_id, now=now
+            )
+            if button
+            else gupshup_webhooks.text_message(
+                app=app, sender=sender, name=_NAME, text=text, message_id=message_id, now=now
+            )
         )
         self._client.post(self._addresses.webhook, json=event).raise_for_status()
         return message_id
 
     def _send_meta(self, written: TypedMessage, to: BusinessNumber, now: datetime) -> str:
         message_id = f"wamid.{uuid.uuid4().hex}"
-        change = meta_webhooks.text_message(
-            phone_number_id=to.number,
-            sender=written.sender,
-            name="Console",
-            text=written.text,
-            message_id=message_id,
-            now=now,
+        number, sender, text, button = to.number, written.sender, written.text, written.button_id
+        change = (
+            meta_webhooks.button_reply(
+                phone_number_id=number,
+                sender=sender,
+                name=_NAME,
+                title=text,
+                button_id=button,
+                message_id=message_id,
+                now=now,
+            )
+            if button
+            else meta_webhooks.text_message(
+                phone_number_id=number, sender=sender, name=_NAME, text=text, message_id=message_id, now=now
+            )
         )
         body = meta_webhooks.encode(meta_webhooks.webhook(change))
         signature = meta_webhooks.sign(body, self._addresses.whatsapp_secret)

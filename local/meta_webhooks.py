@@ -26,6 +26,14 @@ def text_message(
     return _message(phone_number_id, sender, name, message_id, now, "text", {"body": text})
 
 
+def button_reply(
+    *, phone_number_id: str, sender: str, name: str, title: str, button_id: str, message_id: str, now: datetime
+) -> JsonObject:
+    """Somebody pressed the button `title` of a question of ours."""
+    content: JsonObject = {"type": "button_reply", "button_reply": {"id": button_id, "title": title}}
+    return _message(phone_number_id, sender, name, message_id, now, "interactive", content)
+
+
 def media_message(
     *, phone_number_id: str, sender: str, name: str, media_id: str, mime_type: str, message_id: str, now: datetime
 ) -> JsonObject:

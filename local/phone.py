@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -35,6 +35,9 @@ _MAX_MESSAGES = 5_000
 """How many messages are remembered; the oldest fall out."""
 
 _REPORTED_STATUSES = {"gupshup": ("enqueued", "sent", "delivered"), "whatsapp_cloud": ("sent", "delivered")}
+_TEMPLATE_TITLES = ("Yes", "No")
+"""The titles of a question template's buttons: the template has them, not the message."""
+
 _REPORT_INTERVAL_SECONDS = 0.3
 """From one report to the next. The provider takes its time as well: a report that overtook the answer to the send
 call would be about a message that nobody knows yet."""
@@ -47,6 +50,7 @@ class ReceivedMessage:
     sender   our number, as the send API was told; recipient: the phone's number, E.164.
     status   submitted, then what was last reported to the webhook.
     provider gupshup or whatsapp_cloud; app is then the phone number's id, and callback what was given along.
+    buttons  what the owner of the phone may press: id and title of each.
     """
 
     id: str
@@ -59,6 +63,7 @@ class ReceivedMessage:
     status: str = "submitted"
     provider: str = "gupshup"
     callback: str = ""
+    buttons: list[JsonObject] = field(default_factory=list)
 
     def to_json(self) -> JsonObject:
         return {
@@ -71,6 +76,7 @@ class ReceivedMessage:
             "text": self.text,
             "status": self.status,
             "provider": self.provider,
+            "buttons": list(self.buttons),
         }
 
 
@@ -91,7 +97,7 @@ class SimulatedPhone:
 
     def receive(self, form: dict[str, str]) -> ReceivedMessage:
         """Keep what the send API was given; KeyError or ValueError when a field is missing or not readable."""
-        content = _parse_template(form["template"]) if "template" in form else _parse_message(form["message"])
+        content = _parse_template(form) if "template" in form else _parse_message(form["message"])
         message = ReceivedMessage(
             id=str(uuid.uuid4()),
             at=self._clock(),
@@ -100,6 +106,7 @@ class SimulatedPhone:
             recipient="+" + form["destination"].removeprefix("+"),
             kind=str(content.get("type", "text")),
             text=str(content.get("text") or content.get("caption") or ""),
+            buttons=_gupshup_buttons(content),
         )
         return self._store(message)
 
@@ -116,6 +123,7 @@ class SimulatedPhone:
             text=_message_text(kind, body),
             provider="whatsapp_cloud",
             callback=str(body.get("biz_opaque_callback_data", "")),
+            buttons=_meta_buttons(body),
         )
         return self._store(message)
 
@@ -297,11 +305,33 @@ def _meta_error(status: int, code: int, message: str) -> JSONResponse:
 
 
 def _message_text(kind: str, body: JsonObject) -> str:
-    """The text of a text message; a template's parameters."""
+    """Return the text of a text message or question; a template's parameters."""
     content: Any = body[kind]
+    if kind == "interactive":
+        return str(content["body"]["text"])
     if kind != "template":
         return str(content.get("body", ""))
-    return " ".join(str(one["text"]) for part in content.get("components", []) for one in part["parameters"])
+    bodies = [part for part in content.get("components", []) if part["type"] == "body"]
+    return " ".join(str(parameter["text"]) for part in bodies for parameter in part["parameters"])
+
+
+def _meta_buttons(body: Any) -> list[JsonObject]:
+    """Return the buttons of a question, or of a template, whose titles only Meta knows."""
+    replies = [button["reply"] for button in body.get("interactive", {}).get("action", {}).get("buttons", [])]
+    parts = [part for part in body.get("template", {}).get("components", []) if part["type"] == "button"]
+    ids = [str(part["parameters"][0]["payload"]) for part in parts]
+    found: list[JsonObject] = [{"id": str(reply["id"]), "title": str(reply["title"])} for reply in replies]
+    return found or _template_buttons(ids)
+
+
+def _gupshup_buttons(content: Any) -> list[JsonObject]:
+    options = content.get("options", [])
+    found: list[JsonObject] = [{"id": str(option["postbackText"]), "title": str(option["title"])} for option in options]
+    return found or _template_buttons(content.get("postbacks", []))
+
+
+def _template_buttons(ids: list[str]) -> list[JsonObject]:
+    return [{"id": button, "title": title} for button, title in zip(ids, _TEMPLATE_TITLES, strict=False)]
 
 
 def _parse_form(body: bytes) -> dict[str, str]:
@@ -314,11 +344,15 @@ def _parse_message(message: str) -> JsonObject:
         content = json.loads(message)
     except json.JSONDecodeError:
         return {"type": "text", "text": message}
-    return content if isinstance(content, dict) else {"type": "text", "text": message}
+    if not isinstance(content, dict):
+        return {"type": "text", "text": message}
+    return {**content, **content["content"], "type": "quick_reply"} if content["type"] == "quick_reply" else content
 
 
-def _parse_template(template: str) -> JsonObject:
-    return {"type": "template", "text": " ".join(str(one) for one in json.loads(template).get("params", []))}
+def _parse_template(form: dict[str, str]) -> JsonObject:
+    parameters = json.loads(form["template"]).get("params", [])
+    postbacks = [str(postback["text"]) for postback in json.loads(form.get("postbackTexts", "[]"))]
+    return {"type": "template", "text": " ".join(str(one) for one in parameters), "postbacks": list(postbacks)}
 
 
 def _gupshup_error(status: int, message: str) -> JSONResponse:

@@ -104,6 +104,16 @@ def test_metas_webhooks_are_queued(
     assert [body["kind"] for body in intake()] == [kind]
 
 
+@pytest.mark.parametrize("provider", ["gupshup", "whatsapp"])
+def test_a_pressed_button_is_queued_with_its_id(
+    handler: Handler, intake: Callable[[], list[dict[str, Any]]], provider: str
+) -> None:
+    assert handler(an_event(f"inbound_{provider}_button"), None)["statusCode"] == 200
+    [body] = intake()
+    assert (body["kind"], body["text"]) == ("text", "Yes")
+    assert body["metadata"]["button_id"] == "approval:0195f3a0-0000-7000-8000-000000000001:yes"
+
+
 def test_metas_challenge_is_given_back(handler: Handler, intake: Callable[[], list[dict[str, Any]]]) -> None:
     response = handler(an_event("inbound_whatsapp_challenge"), None)
 

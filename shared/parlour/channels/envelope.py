@@ -50,7 +50,7 @@ class Envelope:
     text                 what they wrote, chose or captioned, cleaned; "" when there is none
     status               how far our message got; "" unless kind is status
     sent_at              when it happened, by the provider's clock
-    metadata             small and optional: sender_name, type (the provider's), reply_to, postback, code, reason,
+    metadata             small and optional: sender_name, type (the provider's), reply_to, button_id, code, reason,
                          callback (what we sent with the message that a status is about)
     """
 

@@ -1,11 +1,14 @@
-"""Gupshup's send API: one text or template message, and an honest word on whether it was taken."""
+"""Gupshup's send API: one text, question with buttons, or template message.
+
+The answer is an honest word on whether it was taken.
+"""
 
 import httpx2
 
 from parlour.channels.outgoing_message import OutgoingMessage
 from parlour.channels.provider_http import INVALID_REQUEST_ERRORS, NOT_SENT_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import DeliveryUnknown, KeyRefused, Misconfigured, ProviderRejected, ProviderUnavailable
-from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.infra.secrets import SecretStore
 
 _GATEWAY_STATUSES = frozenset({502, 504})
@@ -27,16 +30,12 @@ class GupshupProvider:
         headers = {"apikey": self._secrets.get(outgoing.secret_reference).strip()}
         try:
             path = "template/msg" if outgoing.template else "msg"
-            if outgoing.template:
-                content = {"template": canonical_json({"id": outgoing.template.name, "params": [outgoing.text]})}
-            else:
-                content = {"message": canonical_json({"type": "text", "text": outgoing.text})}
             request_form = {
                 "channel": "whatsapp",
                 "source": outgoing.source.removeprefix("+"),
                 "destination": outgoing.recipient.removeprefix("+"),
                 "src.name": outgoing.app,
-                **content,
+                **_message_content(outgoing),
             }
             response = self._client.post(f"{self._url}/{path}", data=request_form, headers=headers)
         except NOT_SENT_ERRORS as error:
@@ -61,6 +60,20 @@ class GupshupProvider:
         if not isinstance(message_id, str) or not message_id:
             raise DeliveryUnknown(f"Gupshup answered {status} without the message's id")
         return message_id
+
+
+def _message_content(outgoing: OutgoingMessage) -> dict[str, str]:
+    """Return the form's fields that hold the content; a button's id comes back as its `postbackText`."""
+    buttons = outgoing.buttons
+    if outgoing.template:
+        postbacks: Json = [{"index": index, "text": button.id} for index, button in enumerate(buttons)]
+        template = canonical_json({"id": outgoing.template.name, "params": [outgoing.text]})
+        return {"template": template, **({"postbackTexts": canonical_json(postbacks)} if buttons else {})}
+    if not buttons:
+        return {"message": canonical_json({"type": "text", "text": outgoing.text})}
+    options: Json = [{"type": "text", "title": button.title, "postbackText": button.id} for button in buttons]
+    content: Json = {"type": "text", "text": outgoing.text}
+    return {"message": canonical_json({"type": "quick_reply", "content": content, "options": options})}
 
 
 def _error_text(answer: JsonObject) -> str:

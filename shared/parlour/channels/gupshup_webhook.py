@@ -123,7 +123,7 @@ def _message_metadata(kind: str, message: JsonObject, content: JsonObject) -> Js
         "type": clean_text(kind)[:MAX_SHORT_TEXT_CHARS],
         "sender_name": short_text(optional_object(message, "sender"), "name"),
         "reply_to": short_text(optional_object(message, "context"), "gsId"),
-        "postback": short_text(content, "postbackText"),
+        "button_id": short_text(content, "postbackText"),
         "latitude": short_text(content, "latitude"),
         "longitude": short_text(content, "longitude"),
     }

@@ -2,6 +2,7 @@
 
     channels.whatsapp   provider: gupshup         app, source, api_key; template: {id, language}
                         provider: whatsapp_cloud  phone_number_id, api_key; template: {name, language, parameter}
+                        either                    question_template: like template, with two quick-reply buttons
 
 A template has one body parameter. WhatsApp takes free text for a day after the user last wrote; later only a template
 that Meta has approved. `language` is the one it was approved in; `parameter` is the parameter's name in a template
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from parlour.channels.buttons import Button, MessagePart
 from parlour.infra.errors import Misconfigured
 from parlour.infra.json_values import JsonObject
 
@@ -20,6 +22,9 @@ CUSTOMER_SERVICE_WINDOW = timedelta(hours=24)
 
 _MAX_PARAMETER_UNITS = 800
 """A template's body holds 1,024 characters, its own words included; counted in UTF-16 units to be safe."""
+
+QUESTION_TEMPLATE_BUTTONS = 2
+"""How many quick-reply buttons a question_template has. It has their titles; the message gives their ids."""
 
 _REQUIRED_SETTINGS = {"gupshup": ("app", "source"), "whatsapp_cloud": ("phone_number_id",)}
 
@@ -42,6 +47,7 @@ class OutgoingMessage:
     phone_number_id  our number at Meta
     callback_data    comes back with the provider's status updates of this message, where the provider can
     template         the text becomes this template's body parameter; None: free text
+    buttons          shown below the text; a template has as many quick-reply buttons, in the same order
     """
 
     recipient: str
@@ -52,6 +58,7 @@ class OutgoingMessage:
     phone_number_id: str = ""
     callback_data: str = ""
     template: Template | None = None
+    buttons: Sequence[Button] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +69,33 @@ class ChannelAccount:
     secret_reference: str
     settings: JsonObject
 
-    def make_message(self, recipient: str, text: str, callback_data: str, template: Template | None) -> OutgoingMessage:
-        """`text` addressed to `recipient` from this number."""
+    def make_message(
+        self, recipient: str, part: MessagePart, callback_data: str, template: Template | None
+    ) -> OutgoingMessage:
+        """Return `part` addressed to `recipient` from this number."""
         values = {name: str(self.settings[name]) for name in _REQUIRED_SETTINGS[self.provider]}
         return OutgoingMessage(
-            recipient, text, self.secret_reference, callback_data=callback_data, template=template, **values
+            recipient,
+            part.text,
+            self.secret_reference,
+            callback_data=callback_data,
+            template=template,
+            buttons=part.buttons,
+            **values,
         )
 
     @property
     def template(self) -> Template | None:
         """The template for after the window, when there is one."""
-        found = self.settings.get("template")
+        return self._find_template("template")
+
+    @property
+    def question_template(self) -> Template | None:
+        """The template for a question with two buttons after the window, when there is one."""
+        return self._find_template("question_template")
+
+    def _find_template(self, setting: str) -> Template | None:
+        found = self.settings.get(setting)
         name = (found.get("name") or found.get("id")) if isinstance(found, dict) else None
         if not isinstance(found, dict) or not isinstance(name, str):
             return None

@@ -17,9 +17,10 @@ from typing import Protocol
 from uuid import UUID
 
 from parlour.channels import delivery_updates, outgoing_message, store
+from parlour.channels.buttons import MAX_BODY_UNITS, Button, MessagePart, add_numbered_options, are_valid_buttons
 from parlour.channels.outgoing_message import ChannelAccount, OutgoingMessage, Template
 from parlour.channels.store import OutboxReply
-from parlour.channels.whatsapp_format import Footnote, format_whatsapp
+from parlour.channels.whatsapp_format import MAX_MESSAGE_UNITS, Footnote, format_whatsapp
 from parlour.infra import log
 from parlour.infra.errors import (
     DatabaseUnavailable,
@@ -98,14 +99,14 @@ class _SendAttempt:
 
     reply: OutboxReply
     account: ChannelAccount
-    texts: Sequence[str]
+    parts: Sequence[MessagePart]
     template: Template | None
     attempt_id: UUID
 
     def part_message(self, number: int) -> OutgoingMessage:
         """Return the message of part `number`, counted from 1."""
         callback = delivery_updates.make_callback_data(self.reply.id, number)
-        return self.account.make_message(self.reply.recipient, self.texts[number - 1], callback, self.template)
+        return self.account.make_message(self.reply.recipient, self.parts[number - 1], callback, self.template)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,25 +204,52 @@ def _begin_attempt(
         account = _parse_account(reply, providers)
     except Misconfigured as problem:
         return _reschedule_misconfigured(tx, reply, problem, now)
-    texts = format_whatsapp(reply.text, [_to_footnote(citation) for citation in reply.citations])
     template = None
-    if not outgoing_message.is_window_open(reply.last_inbound_at, now):
-        template = account.template
-        parameter = outgoing_message.to_template_parameter(texts) if template and not reply.parts_sent else None
+    if outgoing_message.is_window_open(reply.last_inbound_at, now):
+        parts = _window_parts(reply)
+    else:
+        template, parameter = _template_part(reply, account)
         if parameter is None:
             why = "the user last wrote more than a day ago, and there is no template that the reply fits into"
             store.end_attempt(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.attempt_id, reply.parts_sent, now)
             log.warning("delivery_held", outbox_id=reply.id, session_id=reply.session_id)
             log.count("HeldReply")
             return SendResult("held", reply.parts_sent)
-        texts = [parameter] if parameter else []
-    if hopeless := _result_if_unsendable(tx, reply, len(texts), now):
+        parts = [parameter] if parameter.text else []
+    if hopeless := _result_if_unsendable(tx, reply, len(parts), now):
         return hopeless
     if not is_ours:
-        store.begin_attempt(tx, reply.id, len(texts), attempt_id)
+        store.begin_attempt(tx, reply.id, len(parts), attempt_id)
     else:
         reply = replace(reply, attempts=reply.attempts - 1)  # this try is counted in it already
-    return _SendAttempt(reply, account, texts, template, attempt_id)
+    return _SendAttempt(reply, account, parts, template, attempt_id)
+
+
+def _window_parts(reply: OutboxReply) -> list[MessagePart]:
+    """Return the messages of a reply within the window, its buttons below the last."""
+    options = [Button.from_json(stored) for stored in reply.buttons]
+    if not are_valid_buttons(options):
+        return [MessagePart(text) for text in _format_texts(reply, options, MAX_MESSAGE_UNITS)]
+    *texts, last = _format_texts(reply, [], MAX_BODY_UNITS) or [""]
+    return [*(MessagePart(text) for text in texts), MessagePart(last, options)] if last else []
+
+
+def _template_part(reply: OutboxReply, account: ChannelAccount) -> tuple[Template | None, MessagePart | None]:
+    """Return the template for after the window, and its parameter; no parameter when nothing can be sent."""
+    options = [Button.from_json(stored) for stored in reply.buttons]
+    has_buttons = are_valid_buttons(options) and len(options) == outgoing_message.QUESTION_TEMPLATE_BUTTONS
+    question = account.question_template if has_buttons else None
+    template = question or account.template
+    if template is None or reply.parts_sent:
+        return template, None
+    texts = _format_texts(reply, [] if question else options, MAX_MESSAGE_UNITS)
+    parameter = outgoing_message.to_template_parameter(texts)
+    return template, None if parameter is None else MessagePart(parameter, options if question else [])
+
+
+def _format_texts(reply: OutboxReply, options: Sequence[Button], max_units: int) -> list[str]:
+    text = add_numbered_options(reply.text, options)
+    return format_whatsapp(text, [_to_footnote(citation) for citation in reply.citations], max_units)
 
 
 def _parse_account(reply: OutboxReply, providers: Providers) -> ChannelAccount:
@@ -280,7 +308,7 @@ def _mark_unknown(tx: Transaction, reply: OutboxReply, why: str, now: datetime) 
 
 def _send_parts(recorder: _AttemptRecorder, provider: ChannelProvider, ids: list[str]) -> bool:
     """Part after part; False when somebody else has gone on with the row before the last."""
-    first, last = recorder.attempt.reply.parts_sent + 1, len(recorder.attempt.texts)
+    first, last = recorder.attempt.reply.parts_sent + 1, len(recorder.attempt.parts)
     for number in range(first, last + 1):
         ids.append(provider.deliver(recorder.attempt.part_message(number)))
         if not recorder.record_part_sent(number, ids[-1]) and number < last:

@@ -22,6 +22,7 @@ class OutboxReply:
     attempt_id       the sender that tried it last
     last_inbound_at  when the user last wrote on this channel
     waiting_since    when it was written, or a person last ordered it
+    buttons          what the reader may choose from, if the reply asks something
     """
 
     id: UUID
@@ -39,6 +40,7 @@ class OutboxReply:
     channel_settings: JsonObject | None
     secret_reference: str | None
     citations: list[JsonObject]
+    buttons: list[JsonObject]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""Meta's send API for WhatsApp Cloud numbers: one text or template message, and an honest word on whether it was taken.
+"""Meta's send API for WhatsApp Cloud numbers: one text, question with buttons, or template message.
+
+The answer is an honest word on whether it was taken.
 
 Meta tells its errors apart by code, not by HTTP status: a throttled call may well be a 400. An error that carries one
 of its codes comes from behind the gateway, so that the message was surely not taken.
@@ -77,13 +79,30 @@ def is_token_refused(answer: JsonObject) -> bool:
 
 def _message_content(outgoing: OutgoingMessage) -> JsonObject:
     template = outgoing.template
+    if template is None and outgoing.buttons:
+        return {"type": "interactive", "interactive": _interactive_content(outgoing)}
     if template is None:
         return {"type": "text", "text": {"body": outgoing.text, "preview_url": False}}
     named: JsonObject = {"parameter_name": template.parameter} if template.parameter else {}
     parameter: Json = {"type": "text", "text": outgoing.text, **named}
     body: Json = {"type": "body", "parameters": [parameter]}
     language: Json = {"code": template.language, "policy": "deterministic"}
-    return {"type": "template", "template": {"name": template.name, "language": language, "components": [body]}}
+    buttons: list[Json] = [
+        {
+            "type": "button",
+            "sub_type": "quick_reply",
+            "index": str(index),
+            "parameters": [{"type": "payload", "payload": button.id}],
+        }
+        for index, button in enumerate(outgoing.buttons)
+    ]
+    components: Json = [body, *buttons]
+    return {"type": "template", "template": {"name": template.name, "language": language, "components": components}}
+
+
+def _interactive_content(outgoing: OutgoingMessage) -> JsonObject:
+    buttons: Json = [{"type": "reply", "reply": button.to_json()} for button in outgoing.buttons]
+    return {"type": "button", "body": {"text": outgoing.text}, "action": {"buttons": buttons}}
 
 
 def _read_response(response: httpx2.Response) -> str:

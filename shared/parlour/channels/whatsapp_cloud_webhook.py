@@ -164,7 +164,7 @@ def _message_metadata(kind: str, message: JsonObject, profile: JsonObject) -> Js
         "type": clean_text(kind)[:MAX_SHORT_TEXT_CHARS],
         "sender_name": short_text(profile, "name"),
         "reply_to": short_text(optional_object(message, "context"), "id") or short_text(content, "message_id"),
-        "postback": short_text(content, "payload") or short_text(chosen, "id"),
+        "button_id": short_text(content, "payload") or short_text(chosen, "id"),
         "emoji": short_text(content, "emoji"),
         "latitude": short_text(content, "latitude"),
         "longitude": short_text(content, "longitude"),

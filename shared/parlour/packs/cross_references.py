@@ -17,11 +17,15 @@ _NUMBER_FIELDS = (
     ("source", True, "gupshup"),
     ("phone_number_id", True, "whatsapp_cloud"),
 )
-_TEMPLATE_FIELDS = (
-    ("template.id", True, "gupshup"),
-    ("template.name", True, "whatsapp_cloud"),
-    ("template.language", True, "whatsapp_cloud"),
-    ("template.parameter", False, "whatsapp_cloud"),
+_TEMPLATE_FIELDS = tuple(
+    (f"{template}.{field}", needed, provider)
+    for template in ("template", "question_template")
+    for field, needed, provider in (
+        ("id", True, "gupshup"),
+        ("name", True, "whatsapp_cloud"),
+        ("language", True, "whatsapp_cloud"),
+        ("parameter", False, "whatsapp_cloud"),
+    )
 )
 """Fields of a WhatsApp number: which provider's they are, and whether it needs them."""
 
@@ -106,10 +110,10 @@ def _check_whatsapp(at: ParsedYaml, number: WhatsAppChannel) -> Iterator[PackPro
     """Every provider knows a number, and a template, in its own way."""
     place: FieldPath = ("channels", "whatsapp")
     for name, needed, provider in (*_NUMBER_FIELDS, *_TEMPLATE_FIELDS):
-        part = number.template if name.startswith("template.") else number
+        template, _, field = name.rpartition(".")
+        part = getattr(number, template) if template else number
         if part is None:
             continue
-        field = name.rpartition(".")[2]
         given = getattr(part, field)
         if given and provider != number.provider:
             yield at.problem_at(

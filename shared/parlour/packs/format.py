@@ -243,6 +243,11 @@ class WhatsAppChannel(PackModel):
     template: WhatsAppTemplate | None = Field(
         default=None, description="The approved message for replies a day after the user last wrote."
     )
+    question_template: WhatsAppTemplate | None = Field(
+        default=None,
+        description="The approved message for questions a day after the user last wrote: it has two quick-reply "
+        "buttons, for yes and no, in this order. Without it, such questions use `template`.",
+    )
 
 
 class WebChannel(PackModel):

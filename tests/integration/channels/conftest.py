@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from parlour.channels import outbox
+from parlour.channels.buttons import Button
 from parlour.channels.outbox import NewDelivery
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
@@ -38,9 +39,9 @@ VALUES (current_tenant(), %(id)s, %(id)s, %(id)s, 'whatsapp', %(now)s, %(now)s)
 """
 _MESSAGE = """
 INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
-                      received_at)
+                      received_at, metadata)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'outbound', 'reply', 'whatsapp', 'text', %(body)s,
-        %(now)s, %(now)s)
+        %(now)s, %(now)s, %(metadata)s)
 """
 _INBOUND = """
 INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
@@ -82,11 +83,15 @@ class OutboxHarness:
     database: Database
     now: datetime
 
-    def add_reply(self, text: str, citations: Sequence[tuple[int, str, str]] = ()) -> UUID:
+    def add_reply(
+        self, text: str, citations: Sequence[tuple[int, str, str]] = (), buttons: Sequence[Button] = ()
+    ) -> UUID:
         """Store a reply and put it into the outbox; returns the outbox row's id, which is the message's too."""
         message_id = uuid7(self.now)
+        metadata: JsonObject = {"buttons": [button.to_json() for button in buttons]} if buttons else {}
+        values = {"session_id": self.session_id, "body": text, "metadata": metadata, "now": self.now}
         with self.database.transaction(self.principal) as tx:
-            _run(tx, _MESSAGE, id=message_id, session_id=self.session_id, body=text, now=self.now)
+            _run(tx, _MESSAGE, id=message_id, **values)
             for number, title, locator in citations:
                 _run(tx, _CITATION, message_id=message_id, number=number, title=title, locator=locator)
             self.enqueue(tx, message_id)

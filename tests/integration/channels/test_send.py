@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from parlour.channels import outbox, store
+from parlour.channels.buttons import Button
 from parlour.channels.outbox import WaitingReply
 from parlour.channels.send import MAX_ATTEMPTS, MAX_BLOCKED_TIME, OutgoingMessage, SendResult, send_reply
 from parlour.infra.errors import (
@@ -22,6 +23,7 @@ from parlour.infra.errors import (
     SecretUnavailable,
 )
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Connection, Database
 from parlour.infra.queries import Query
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, OutboxHarness
@@ -403,3 +405,46 @@ def kill_connections(outbox_harness: OutboxHarness) -> None:
 
 def refuse(seconds: float) -> Connection:
     raise psycopg.OperationalError("connection refused")
+
+
+YES_NO = (Button("a:yes", "Yes"), Button("a:no", "No"))
+
+
+def test_buttons_are_below_the_last_part_of_a_long_question(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply(LONG, buttons=YES_NO)
+
+    assert sending(outbox_harness, phone, outbox_id).state == "sent"
+    *texts, last = phone.received
+    assert texts
+    assert all(not message.buttons for message in texts)
+    assert list(last.buttons) == list(YES_NO)
+    assert all(len(message.text) <= 1024 for message in phone.received)
+
+
+def test_more_options_than_buttons_are_a_numbered_list(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    options = [Button(f"o:{number}", f"Tower {number}") for number in range(1, 5)]
+    sending(outbox_harness, phone, outbox_harness.add_reply("Which one?", buttons=options))
+
+    [message] = phone.received
+    assert message.text == "Which one?\n\n1. Tower 1\n2. Tower 2\n3. Tower 3\n4. Tower 4"
+    assert not message.buttons
+
+
+@pytest.mark.parametrize("has_question_template", [True, False])
+def test_a_question_after_the_window_is_a_template(
+    outbox_harness: OutboxHarness, phone: Phone, has_question_template: bool
+) -> None:
+    templates: JsonObject = {"template": {"id": "plain"}}
+    if has_question_template:
+        templates["question_template"] = {"id": "question"}
+    outbox_harness.set_channels({"whatsapp": {**WHATSAPP, **templates}})
+    outbox_id = outbox_harness.add_reply("Send the crane?", buttons=YES_NO)
+
+    assert sending(outbox_harness, phone, outbox_id, outbox_harness.now + timedelta(hours=25)).state == "sent"
+    [message] = phone.received
+    assert message.template
+    found = (message.template.name, message.text, list(message.buttons))
+    if has_question_template:
+        assert found == ("question", "Send the crane?", list(YES_NO))
+    else:
+        assert found == ("plain", "Send the crane? 1. Yes 2. No", [])

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,8 +18,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from local import phone
+from parlour.channels.buttons import Button
 from parlour.channels.gupshup_api import GupshupProvider
-from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.outgoing_message import OutgoingMessage, Template
 from parlour.channels.provider_http import new_client
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, ProviderUnavailable
 
@@ -71,6 +73,27 @@ def test_the_request_is_the_one_that_gupshup_documents() -> None:
         "destination": "919800000001",
         "src.name": "ParlourDemo",
     }
+
+
+@pytest.mark.parametrize("template", [None, Template("c6aecef6-bcb0-4fb1-8100")])
+def test_buttons_are_a_quick_reply_with_our_ids(template: Template | None) -> None:
+    asked: list[httpx2.Request] = []
+
+    def take(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(202, json={"status": "submitted", "messageId": "ee4a68a0"})
+
+    buttons = (Button("a:yes", "Yes"), Button("a:no", "No"))
+    answering(take).deliver(replace(HELLO, text="Send it?", template=template, buttons=buttons))
+
+    form = {name: json.loads(value) for name, [value] in parse_qs(asked[0].content.decode()).items() if "{" in value}
+    if template:
+        postbacks = [{"index": 0, "text": "a:yes"}, {"index": 1, "text": "a:no"}]
+        assert form == {"template": {"id": template.name, "params": ["Send it?"]}, "postbackTexts": postbacks}
+    else:
+        options = [{"type": "text", "title": one.title, "postbackText": one.id} for one in buttons]
+        content = {"type": "text", "text": "Send it?"}
+        assert form == {"message": {"type": "quick_reply", "content": content, "options": options}}
 
 
 def test_a_message_that_cannot_hold_back_its_key_never_quotes_it() -> None:

@@ -72,7 +72,7 @@ def test_what_somebody_chose_is_what_they_said(kind: str, content: dict[str, str
     envelope = the_one(a_message(kind, content))
 
     assert (envelope.kind, envelope.text) == ("text", text)
-    assert envelope.metadata.get("postback") == content.get("postbackText")
+    assert envelope.metadata.get("button_id") == content.get("postbackText")
 
 
 def test_a_picture_keeps_where_to_fetch_it_and_its_caption_is_text() -> None:

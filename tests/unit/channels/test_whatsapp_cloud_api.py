@@ -1,11 +1,13 @@
 """Meta's send API: what is asked, and what each answer means."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
 
+from parlour.channels.buttons import Button
 from parlour.channels.outgoing_message import OutgoingMessage, Template
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.errors import (
@@ -75,6 +77,42 @@ def test_a_template_carries_the_text_as_its_parameter(parameter: str, named: dic
     assert body["template"]["name"] == "update"
     assert body["template"]["language"]["code"] == "en_GB"
     assert body["template"]["components"] == [{"type": "body", "parameters": [{"type": "text", "text": "Hi", **named}]}]
+
+
+BUTTONS = (Button("a:yes", "Yes"), Button("a:no", "No"))
+
+
+def test_buttons_are_an_interactive_message() -> None:
+    _, body = asked(replace(HELLO, text="Send it?", buttons=BUTTONS))
+
+    assert body["type"] == "interactive"
+    assert body["interactive"] == {
+        "type": "button",
+        "body": {"text": "Send it?"},
+        "action": {
+            "buttons": [
+                {"type": "reply", "reply": {"id": "a:yes", "title": "Yes"}},
+                {"type": "reply", "reply": {"id": "a:no", "title": "No"}},
+            ]
+        },
+    }
+
+
+def test_a_templates_buttons_carry_our_ids_as_payloads() -> None:
+    _, body = asked(replace(HELLO, text="Send it?", template=Template("question", "en_GB"), buttons=BUTTONS))
+
+    assert body["template"]["components"] == [
+        {"type": "body", "parameters": [{"type": "text", "text": "Send it?"}]},
+        *(
+            {
+                "type": "button",
+                "sub_type": "quick_reply",
+                "index": str(index),
+                "parameters": [{"type": "payload", "payload": button.id}],
+            }
+            for index, button in enumerate(BUTTONS)
+        ),
+    ]
 
 
 def error(code: int, **more: Any) -> dict[str, Any]:

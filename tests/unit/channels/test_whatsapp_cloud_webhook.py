@@ -75,19 +75,19 @@ def test_somebody_who_hides_their_number_is_known_by_metas_id() -> None:
 @pytest.mark.parametrize(
     ("message", "text", "note"),
     [
-        ({"type": "button", "button": {"text": "Yes", "payload": "yes-1"}}, "Yes", ("postback", "yes-1")),
+        ({"type": "button", "button": {"text": "Yes", "payload": "yes-1"}}, "Yes", ("button_id", "yes-1")),
         (
             {
                 "type": "interactive",
                 "interactive": {"type": "button_reply", "button_reply": {"id": "b", "title": "A"}},
             },
             "A",
-            ("postback", "b"),
+            ("button_id", "b"),
         ),
         (
             {"type": "interactive", "interactive": {"type": "list_reply", "list_reply": {"id": "l", "title": "C4"}}},
             "C4",
-            ("postback", "l"),
+            ("button_id", "l"),
         ),
         (
             {"type": "interactive", "interactive": {"type": "nfm_reply", "nfm_reply": {"response_json": '{"a":1}'}}},

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from local import laptop_routes, meta_webhooks
 from local.laptop_routes import BusinessNumber, ConsoleAddresses, ConsolePhone
+from parlour.channels import gupshup_webhook, whatsapp_cloud_webhook
 
 START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 NUMBER = "+447700900123"
@@ -73,7 +74,7 @@ def reply(
     text: str, seconds: float, to: str = NUMBER, status: str = "delivered", app: str = "SandhyaDemo"
 ) -> dict[str, Any]:
     at = (START + timedelta(seconds=seconds)).isoformat()
-    return {"id": text, "to": to, "text": text, "at": at, "status": status, "app": app}
+    return {"id": text, "to": to, "text": text, "at": at, "status": status, "app": app, "buttons": []}
 
 
 def shown(client: TestClient, to: dict[str, str]) -> list[tuple[str, str]]:
@@ -105,6 +106,19 @@ def test_what_is_typed_reaches_metas_webhook_signed(client: TestClient, world: F
     assert (answer.status_code, value["metadata"]["phone_number_id"]) == (202, "10472935")
     assert value["messages"][0]["text"] == {"body": "How is the slab?"}
     assert world.signatures == [True]
+
+
+@pytest.mark.parametrize("to", [TO_SITE, TO_SALES])
+def test_a_pressed_button_reaches_the_webhook_with_its_id(
+    client: TestClient, world: FakeServers, to: dict[str, str]
+) -> None:
+    client.post("/local/phone", json={"text": "Yes", "button_id": "a:yes", **to})
+    [event] = world.webhooks
+    found = (
+        gupshup_webhook.parse(event, START) if to is TO_SITE else whatsapp_cloud_webhook.parse(event, START).envelopes
+    )
+    assert [(envelope.text, envelope.metadata["button_id"]) for envelope in found] == [("Yes", "a:yes")]
+    assert shown(client, to) == [("sent", "Yes")]
 
 
 def test_each_conversation_is_shown_in_order_with_both_sides(client: TestClient, world: FakeServers) -> None:

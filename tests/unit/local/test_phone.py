@@ -1,14 +1,20 @@
 """The phone: what the send API takes, what is kept, what is reported back."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
 from local import phone
 from local.phone import SimulatedPhone
+from parlour.channels.buttons import Button
+from parlour.channels.gupshup_api import GupshupProvider
+from parlour.channels.outgoing_message import OutgoingMessage, Template
+from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 FORM = {
@@ -78,3 +84,30 @@ def test_messages_are_told_apart_by_phone_and_can_be_forgotten(client: TestClien
     assert len(client.get("/messages", params={"to": "+919800000002"}).json()["messages"]) == 1
     client.delete("/messages")
     assert client.get("/messages").json() == {"messages": []}
+
+
+def sent_to(client: TestClient, request: httpx2.Request) -> httpx2.Response:
+    answer = client.post(request.url.path, content=request.content, headers=dict(request.headers))
+    return httpx2.Response(answer.status_code, json=answer.json())
+
+
+class Secrets:
+    def get(self, _reference: str, /) -> str:
+        return "key"
+
+
+@pytest.mark.parametrize("template", [None, Template("question", "en_GB")])
+@pytest.mark.parametrize("provider_class", [GupshupProvider, WhatsAppCloudProvider])
+def test_the_buttons_of_both_providers_are_kept(
+    client: TestClient, provider_class: type[GupshupProvider | WhatsAppCloudProvider], template: Template | None
+) -> None:
+    provider = provider_class(
+        httpx2.Client(transport=httpx2.MockTransport(partial(sent_to, client))), "http://phone", Secrets()
+    )
+    buttons = (Button("a:yes", "Yes"), Button("a:no", "No"))
+    provider.deliver(
+        OutgoingMessage("+447700900123", "Send it?", "k", "App", "+4477", "1", template=template, buttons=buttons)
+    )
+
+    [kept] = client.get("/messages").json()["messages"]
+    assert (kept["text"], kept["buttons"]) == ("Send it?", [button.to_json() for button in buttons])

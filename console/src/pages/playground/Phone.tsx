@@ -10,6 +10,7 @@ import {
   readNumbers,
   sendFromPhone,
   type BusinessNumber,
+  type PhoneButton,
   type PhoneMessage,
   type PhoneThread,
 } from "./phone_messages";
@@ -126,6 +127,10 @@ function Messages({ thread, agent, onReply }: MessagesProps) {
     setText("");
     reload();
   });
+  const press = useAction(async ({ id, title }: PhoneButton) => {
+    await sendFromPhone(thread, title, id);
+    reload();
+  });
   const submit = () => {
     if (text.trim()) send.run(text.trim());
   };
@@ -134,11 +139,11 @@ function Messages({ thread, agent, onReply }: MessagesProps) {
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a keyboard must reach what scrolls */}
       <div ref={log} class="handset-log" role="log" aria-label="Messages on the phone" tabIndex={0}>
         {messages?.map((message) => (
-          <Bubble key={message.id} message={message} />
+          <Bubble key={message.id} message={message} onPress={press.run} />
         ))}
         {messages?.length === 0 && <Hint agent={agent} onPick={(sample) => send.run(sample)} />}
       </div>
-      <Notice problem={send.problem ?? problem} />
+      <Notice problem={send.problem ?? press.problem ?? problem} />
       <form class="handset-composer" onSubmit={(event) => (event.preventDefault(), submit())}>
         <MessageField
           label="Message from the phone"
@@ -153,7 +158,13 @@ function Messages({ thread, agent, onReply }: MessagesProps) {
   );
 }
 
-function Bubble({ message }: { message: PhoneMessage }) {
+interface BubbleProps {
+  message: PhoneMessage;
+  onPress: (button: PhoneButton) => void;
+}
+
+/** One message, with the buttons that its reader may press. */
+function Bubble({ message, onPress }: BubbleProps) {
   const status = STATUS_WORDS[message.status];
   return (
     <div class={`handset-bubble ${message.direction}`}>
@@ -162,6 +173,11 @@ function Bubble({ message }: { message: PhoneMessage }) {
         {clock(message.at)}
         {status && ` · ${status}`}
       </time>
+      {message.buttons.map((button) => (
+        <button key={button.id} type="button" class="handset-button" onClick={() => onPress(button)}>
+          {button.title}
+        </button>
+      ))}
     </div>
   );
 }

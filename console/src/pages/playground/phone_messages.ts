@@ -7,6 +7,14 @@ export interface PhoneMessage {
   text: string;
   at: string;
   status: string;
+  /** What its reader may press. */
+  buttons: readonly PhoneButton[];
+}
+
+/** A button below a message. */
+export interface PhoneButton {
+  id: string;
+  title: string;
 }
 
 /** A WhatsApp number of a binding, that the phone can write to. */
@@ -43,10 +51,10 @@ export async function readMessages(thread: PhoneThread, signal: AbortSignal): Pr
   return answer.messages;
 }
 
-/** Send a message, as the WhatsApp provider would deliver it. */
-export async function sendFromPhone(thread: PhoneThread, text: string): Promise<void> {
+/** Send a message, or the press of a button, as the WhatsApp provider would deliver it. */
+export async function sendFromPhone(thread: PhoneThread, text: string, button_id = ""): Promise<void> {
   const headers = { "Content-Type": "application/json" };
-  await call("local/phone", { method: "POST", headers, body: JSON.stringify({ ...thread, text }) });
+  await call("local/phone", { method: "POST", headers, body: JSON.stringify({ ...thread, text, button_id }) });
 }
 
 /** The laptop's own routes are not part of the API, so no client is generated for them. */
