@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.channels import outbox
-from parlour.conversations import inbound_messages
+from parlour.conversations import event_retention, inbound_messages
 from parlour.conversations.linking import expired_codes
 from parlour.files import uploads
 from parlour.infra.json_values import JsonObject
@@ -99,6 +99,7 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
         "record_type": scheduling.record_type_finder(queues.embedding),
         "file": uploads.finder(queues.ingest),
         "phone_link": expired_codes.find_expired_code,
+        "event_retention": event_retention.find_streamed_text,
         "prompt_retention": retention.expired_prompt_finder(ledger_days),
         **{kind: job_scheduling.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},
     }

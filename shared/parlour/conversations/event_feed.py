@@ -18,8 +18,17 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 
-_FLUSH_INTERVAL = timedelta(milliseconds=100)
-"""How long streamed text is gathered before it is committed (design section 4)."""
+_MIN_FLUSH_INTERVAL, _MAX_FLUSH_INTERVAL = timedelta(milliseconds=100), timedelta(seconds=1)
+_FLUSH_SHARE = 0.3
+
+
+def flush_interval(so_far: timedelta) -> timedelta:
+    """Return how long streamed text is gathered before it is committed: a share of the time that the text has run.
+
+    Later words arrive while the reader is still at earlier ones, so a reply of ten seconds takes some 20 commits
+    instead of 100.
+    """
+    return max(_MIN_FLUSH_INTERVAL, min(_MAX_FLUSH_INTERVAL, so_far * _FLUSH_SHARE))
 
 
 def list_events(principal: Principal, tx: Transaction, session_id: UUID, number: int, limit: int = 200) -> list[Event]:
@@ -45,7 +54,8 @@ class EventFeed:
     link_filter: LinkFilter = field(default_factory=LinkFilter)
     _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
     _pending_text: list[str] = field(default_factory=list)
-    _pending_text_since: datetime | None = None
+    _text_began_at: datetime | None = None
+    _flushed_at: datetime | None = None
     _last_event_number: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,13 +70,15 @@ class EventFeed:
             self._pending_events.append((kind, payload))
 
     def stream_text(self, delta: str) -> None:
-        """Stream a piece of the reply; it is committed about every 100 ms."""
+        """Stream a piece of the reply. The first is committed at once, later ones in growing batches."""
         if not self.is_followed:
             return
         if shown := self.link_filter.add(delta):
             self._pending_text.append(shown)
-        self._pending_text_since = self._pending_text_since or self.clock()
-        if self.clock() - self._pending_text_since >= _FLUSH_INTERVAL:
+        now = self.clock()
+        began_at = self._text_began_at = self._text_began_at or now
+        if self._pending_text and (not self._flushed_at or now - self._flushed_at >= flush_interval(now - began_at)):
+            self._flushed_at = now
             self.commit(lambda _: None)
 
     def commit[R](self, work: Callable[[Transaction], R]) -> R:
@@ -98,9 +110,9 @@ class EventFeed:
         if rest := self.link_filter.finish():
             self._pending_text.append(rest)
         self._flush_text()
+        self._text_began_at = self._flushed_at = None
 
     def _flush_text(self) -> None:
         if self._pending_text:
             self._pending_events.append(("text_delta", {"text": "".join(self._pending_text)}))
             self._pending_text.clear()
-        self._pending_text_since = None

@@ -161,6 +161,20 @@ INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
 VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s)
 ON CONFLICT (tenant_id, session_id, number) DO NOTHING;
 
+-- name: delete_streamed_text
+-- The pieces of streamed text that were sent before a time, a bounded number at a time; those of an open turn stay.
+DELETE FROM events
+ WHERE (tenant_id, session_id, number) IN (
+       SELECT e.tenant_id, e.session_id, e.number
+         FROM events e
+        WHERE e.tenant_id = current_tenant() AND e.kind = 'text_delta' AND e.at < %(before)s
+          AND NOT EXISTS (SELECT FROM turns t WHERE t.id = e.turn_id AND t.state = 'open')
+        LIMIT %(most)s);
+
+-- name: find_oldest_streamed_text
+-- When the oldest piece of streamed text was sent.
+SELECT at FROM events WHERE tenant_id = current_tenant() AND kind = 'text_delta' ORDER BY at LIMIT 1;
+
 -- name: list_events_after
 -- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers:
 -- the binding's, and the user's own where that is more, since the replies hold what they may see.
@@ -275,7 +289,7 @@ ON CONFLICT DO NOTHING;
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
 -- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
 -- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
--- What was said gets its rows and vectors later.
+-- What was said gets its rows and vectors later. The text that was streamed is deleted a day later.
 WITH stands AS (
     UPDATE session_prompts
        SET cache_state = %(standing)s::jsonb, updated_at = %(now)s
@@ -297,6 +311,10 @@ WITH stands AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
     SELECT tenant_id, 'embedding', tenant_id, %(embed_by)s FROM turns WHERE id = %(turn_id)s AND state = 'open'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+), streamed AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    VALUES (current_tenant(), 'event_retention', current_tenant(), %(delete_text_at)s)
+    ON CONFLICT (tenant_id, kind, id) DO NOTHING
 )
 UPDATE turns
    SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.channels.attachment_content import MAX_FILE_WAIT
@@ -38,6 +38,9 @@ from parlour.infra.queries import Queries
 from parlour.jobs.work_due import SWEEP_DELAY
 
 SQL = Queries.for_module(__file__)
+
+#: How long the pieces of a streamed reply stay. A follower whose connection broke resumes within it.
+KEEP_STREAMED_TEXT = timedelta(days=1)
 
 MAX_TURN_MESSAGES, MAX_TURN_BYTES = 50, 64 * 1024
 """What one turn answers at most; what somebody sends beyond that waits for the next turn."""
@@ -278,8 +281,20 @@ def finish_turn(tx: Transaction, lease: Lease, turn_id: UUID, end: TurnEnd, stag
         standing=end.cache_state,
         now=end.at,
         embed_by=end.at + SWEEP_DELAY,
+        delete_text_at=end.at + KEEP_STREAMED_TEXT,
     )
     return closed > 0
+
+
+def delete_streamed_text(tx: Transaction, before: datetime, limit: int) -> int:
+    """Delete pieces of streamed text that were sent before a time, at most `limit`. Return how many."""
+    return tx.run(SQL["delete_streamed_text"], before=before, most=limit)
+
+
+def find_oldest_streamed_text(tx: Transaction) -> datetime | None:
+    """Return when the tenant's oldest piece of streamed text was sent; None without any."""
+    found: datetime | None = tx.value(SQL["find_oldest_streamed_text"])
+    return found
 
 
 def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> SessionQueue | None:

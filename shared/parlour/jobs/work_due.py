@@ -23,6 +23,7 @@ type WorkKind = Literal[
     "file",
     "record_type",
     "prompt_retention",
+    "event_retention",
     "pulse",
     "extraction",
     "summary",

@@ -137,9 +137,10 @@ def test_the_web_sees_numbered_events_ended_by_done(conversation: ConversationHa
         "tool_result",
         "context_usage",
         "text_delta",
+        "text_delta",
         "done",
     ]
-    assert seen[5][2] == {"text": "0.35 mm [1]."}
+    assert [payload for _, kind, payload in seen if kind == "text_delta"] == [{"text": "0.35 mm "}, {"text": "[1]."}]
     assert conversation.query("SELECT count(*) FROM outbox") == [(0,)]
 
 

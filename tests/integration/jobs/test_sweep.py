@@ -58,11 +58,12 @@ class SweepHarness:
         handle_wakeup(self.make_dependencies(), DueWork(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
     def due_times(self) -> dict[str, datetime]:
-        """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and what is to
-        be put away, by kind; one of each at most."""
+        """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and of
+        streamed text, and what is to be put away, by kind; one of each at most."""
         later = self.desk.clock() + timedelta(days=99)
         every = self.desk.database.run(None, lambda tx: work_due.list_overdue(tx, later, 99))
-        found = [one for one in every if one.kind not in {"archive", "embedding", "extraction", "prompt_retention"}]
+        others = {"archive", "embedding", "extraction", "prompt_retention", "event_retention"}
+        found = [one for one in every if one.kind not in others]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 
@@ -399,6 +400,35 @@ class TestWakeUps:
         ((session,),) = sweep_harness.desk.query("SELECT session_id FROM messages LIMIT 1")
         assert isinstance(session, UUID)
         return session
+
+
+class TestStreamedText:
+    def test_goes_a_day_after_it_was_sent_and_its_turn_ended(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        visitor = desk.create_visitor()
+        desk.send_web(visitor, desk.find_session(visitor), "How wide is the crack?")
+        sweep_harness.answer()
+        kinds = desk.query("SELECT kind FROM events ORDER BY number")
+        assert ("text_delta",) in kinds
+        desk.clock.now += DAY - 10 * MINUTE
+        sweep_harness.sweep()
+        assert desk.query("SELECT kind FROM events ORDER BY number") == kinds
+        desk.clock.now += 10 * MINUTE
+        sweep_harness.sweep()
+        left = desk.query("SELECT kind FROM events ORDER BY number")
+        assert left == [one for one in kinds if one != ("text_delta",)]
+        assert desk.query("SELECT 1 FROM work_due WHERE kind = 'event_retention'") == []
+
+    def test_of_an_open_turn_stays_and_is_looked_at_again(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        visitor = desk.create_visitor()
+        desk.send_web(visitor, desk.find_session(visitor), "How wide is the crack?")
+        sweep_harness.answer()
+        desk.query("UPDATE turns SET state = 'open' RETURNING id")
+        desk.clock.now += 2 * DAY
+        sweep_harness.sweep()
+        assert desk.query("SELECT kind FROM events WHERE kind = 'text_delta'")
+        assert desk.query("SELECT 1 FROM work_due WHERE kind = 'event_retention'")
 
 
 class TestPrompts:
