@@ -84,6 +84,7 @@ function visits({ sessionId, turnId, personId }: Conversation, fileId: string): 
     { name: "keys", address: "#/settings/keys", shows: (page) => page.getByRole("button", { name: "Create a key" }) },
     { name: "new-key", address: "#/settings/keys?", shows: dialog, act: press("Create a key") },
     { name: "limits", address: "#/settings/limits", shows: (page) => page.getByRole("table") },
+    { name: "pack", address: "#/settings/pack", shows: text("Choose a folder …") },
     { name: "embedding", address: "#/settings/embedding", shows: heading("Settings") },
     { name: "audit", address: "#/settings/audit", shows: (page) => page.getByRole("table") },
     { name: "playground", address: `#/playground/${TENANT}/site-desk`, shows: heading("Talk to Site desk") },

@@ -94,7 +94,7 @@ test.describe("signing in", () => {
     await expect(page.getByText("may read")).toBeVisible();
     await expect(page.getByText("Northbank office")).toBeVisible();
     await page.getByRole("link", { name: "Costs" }).click();
-    await expect(page.getByRole("heading", { name: "By purpose" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "Costs", level: 1 })).toBeVisible();
     await expect(page.getByRole("button", { name: /cap|Switch/ })).toHaveCount(0);
     await page.getByRole("link", { name: "Settings" }).click();
     await expect(page.getByText("Short name")).toBeVisible();

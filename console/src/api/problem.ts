@@ -15,6 +15,9 @@ export class Problem extends Error {
 export interface FieldProblem {
   field: string;
   message: string;
+  /** Of a pack's mistakes only. */
+  file?: string;
+  line?: number;
 }
 
 export const UNREACHABLE = "Cannot reach Parlour. Check your connection. Your text is kept.";

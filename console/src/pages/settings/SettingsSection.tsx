@@ -8,6 +8,7 @@ import { EmbeddingModel } from "./EmbeddingModel";
 import { Keys } from "./Keys";
 import { Limits } from "./Limits";
 import { Members } from "./Members";
+import { Pack } from "./Pack";
 import { Queues } from "./Queues";
 import { TenantSettings } from "./TenantSettings";
 import "./settings.css";
@@ -16,6 +17,7 @@ const PARTS = [
   { key: "tenant", label: "Tenant", Part: TenantSettings, isVisible: () => true },
   { key: "members", label: "Members", Part: Members, isVisible: () => hasRole("admin") },
   { key: "keys", label: "API keys", Part: Keys, isVisible: () => hasRole("admin") },
+  { key: "pack", label: "Pack", Part: Pack, isVisible: () => hasRole("admin") },
   { key: "limits", label: "Limits", Part: Limits, isVisible: () => true },
   { key: "embedding", label: "Embedding", Part: EmbeddingModel, isVisible: () => true },
   { key: "audit", label: "Audit log", Part: AuditLog, isVisible: () => true },
