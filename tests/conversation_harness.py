@@ -9,6 +9,8 @@ from pathlib import Path
 from uuid import UUID
 
 from parlour.channels.envelope import Envelope
+from parlour.conversations.handoff_rules import HAND_OFF
+from parlour.conversations.handoffs import hand_off
 from parlour.conversations.inbound_messages import SessionWakeup, WebMessage, receive_envelope, receive_web_message
 from parlour.conversations.turn_context import TurnDependencies
 from parlour.conversations.turn_runner import run_session
@@ -156,7 +158,9 @@ class ConversationHarness:
             database=database or self.database,
             models={"anthropic": self.model},
             endpoints={
-                "python": PythonEndpoint({**self._builtin_tools(), **self.builtins}, builtin_tools.BUILTIN_LOOKUPS)
+                "python": PythonEndpoint(
+                    {**self._builtin_tools(), HAND_OFF: hand_off, **self.builtins}, builtin_tools.BUILTIN_LOOKUPS
+                )
             },
             outbox_queue=self.outbox,
             tool_queue=self.tools,

@@ -203,6 +203,7 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         (f"/v1/turns/{TURN}/prompt/diff", {"params": {"with": str(NEXT_TURN)}}),
     ],
     "POST /v1/sessions": [("/v1/sessions", {"json": {"tenant": "acme", "binding": "desk", "entity": CLOSED}})],
+    "POST /v1/sessions/{session_id}/handoff": [(f"/v1/sessions/{SESSION}/handoff", {"json": {"to": "desk"}})],
     "POST /v1/sessions/{session_id}/messages": [(f"/v1/sessions/{SESSION}/messages", {"json": {"text": "Hello"}})],
     "POST /v1/entities": [
         ("/v1/entities", {"json": {"type": "task", "name": "A", "project": CLOSED}}),

@@ -40,6 +40,7 @@ from tests.integration.attachment_cases import send_attachments
 from tests.integration.day_documents import write_documents
 from tests.integration.day_embedding import embed_and_reembed
 from tests.integration.day_erasure import age_conversations, erase_people
+from tests.integration.day_handoffs import hand_over_conversations
 from tests.integration.day_linked_records import read_linked_records
 from tests.integration.day_long_calls import run_long_calls
 from tests.integration.day_packs import prune_and_undo_packs, reapply_pack
@@ -140,6 +141,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     summarise_conversation(conversation)
     reuse_and_expire_prompts(conversation)
     manage_sessions(conversation)
+    hand_over_conversations(conversation)
     link_phone_numbers(conversation)
     erase_people(conversation)
     age_conversations(conversation)

@@ -32,10 +32,11 @@ class _EventView(ResponseModel):
 
 
 class TurnStarted(ResponseModel):
-    """A turn began to answer; `number` is its place in the session."""
+    """A turn began to answer; `number` is its place in the session, `answered_by` the agent's name."""
 
     turn_id: UUID
     number: int
+    answered_by: str = ""
 
 
 class TurnStartedEvent(_EventView):

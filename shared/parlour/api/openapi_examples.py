@@ -9,6 +9,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "update_session": {"title": "The crane on Friday", "pinned": True},
     "start_attachment": {"name": "crack-c4.jpg", "size_bytes": 482133},
     "post_message": {"text": "When does the crane come?", "client_message_id": "m-1"},
+    "hand_over_session": {"to": "contract-desk", "brief": "Asks what a late finish costs per day."},
     "start_phone_link": {"phone": "+447700900123", "consent": True},
     "confirm_phone_link": {"code": "482913"},
     "post_tool_result": {"number": "REP-101", "summary": "3 requests for information are open."},

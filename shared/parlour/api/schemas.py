@@ -204,7 +204,8 @@ class AttachmentView(ResponseModel):
 
 
 class MessageView(ResponseModel):
-    """One message of a session; turn_id: the turn that answers it or wrote it, null before a turn took it."""
+    """One message of a session; turn_id: the turn that answers it or wrote it, null before a turn took it;
+    answered_by: of a reply, the agent that wrote it."""
 
     id: UUID
     turn_id: UUID | None
@@ -213,6 +214,7 @@ class MessageView(ResponseModel):
     at: datetime
     citations: list[CitationView]
     attachments: list[AttachmentView] = []
+    answered_by: str = ""
 
 
 class MessagePageView(ResponseModel):

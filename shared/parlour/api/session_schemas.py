@@ -80,6 +80,28 @@ class SessionView(ResponseModel):
         return cls.model_validate(told)
 
 
+class NewHandoff(RequestModel):
+    """To which agent a conversation goes, by its binding's slug.
+
+    brief       what that agent must know; it reads it with its next turn.
+    client_id   makes a repeated request the same handoff.
+    """
+
+    to: Annotated[OneLine, StringConstraints(min_length=1, max_length=64)]
+    reason: Annotated[PackText, StringConstraints(max_length=300)] = ""
+    brief: Annotated[PackText, StringConstraints(max_length=1_000)] = ""
+    client_id: Annotated[OneLine, StringConstraints(max_length=64)] = ""
+
+
+class HandoffView(ResponseModel):
+    """Who answers in a conversation from its next turn on, and who did before."""
+
+    id: UUID
+    to: str
+    name: str
+    from_name: str
+
+
 class SessionListItemView(SessionView):
     """A session in a list; `last_message_preview` is how what was said there last begins."""
 

@@ -2,6 +2,8 @@
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.embedding_models import make_embedding_spaces
+from parlour.conversations.handoff_rules import HAND_OFF
+from parlour.conversations.handoffs import hand_off
 from parlour.infra.secrets import SecretStore
 from parlour.infra.settings import OrchestratorSettings, ToolDispatcherSettings
 from parlour.tools.addresses import PrivateHosts
@@ -19,7 +21,7 @@ def make_endpoints(settings: OrchestratorSettings | ToolDispatcherSettings, secr
         clients.make_delayed_queue(settings.embedding_queue_url),
     )
     return {
-        "python": PythonEndpoint(builtins, builtin_tools.BUILTIN_LOOKUPS),
+        "python": PythonEndpoint({**builtins, HAND_OFF: hand_off}, builtin_tools.BUILTIN_LOOKUPS),
         "https": http,
         "http": http,
     }

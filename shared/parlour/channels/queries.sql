@@ -177,7 +177,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
- WHERE o.state IN ('unknown', 'held') AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE o.state IN ('unknown', 'held') AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 
@@ -195,13 +195,13 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE w.kind = 'outbox' AND o.state IN ('pending', 'sending')
    AND (o.problem IS NOT NULL OR COALESCE(o.resolved_at, o.created_at) <= %(since)s)
-   AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+   AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 
 -- name: get_state
 -- Where a row is, how often it was tried, and the clearance of its binding, or of whom it is for if that is more.
-SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, u.clearance) AS clearance
+SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, s.answering_clearance, u.clearance) AS clearance
   FROM outbox o
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
@@ -259,7 +259,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE o.state = 'failed' AND (o.resolved_at IS NULL OR o.status_at IS DISTINCT FROM o.resolved_at)
-   AND o.created_at > %(since)s AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+   AND o.created_at > %(since)s AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
    AND (%(after_id)s::uuid IS NULL OR (o.created_at, o.id) < (%(after_at)s::timestamptz, %(after_id)s))
  ORDER BY o.created_at DESC, o.id DESC
  LIMIT %(most)s;

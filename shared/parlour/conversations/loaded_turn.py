@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import briefing_candidates, journal_redaction, memory_writes, store
+from parlour.conversations import briefing_candidates, handoffs, journal_redaction, memory_writes, store
+from parlour.conversations.handoff_rules import hand_off_tool
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.turn_context import TurnContext
@@ -91,15 +92,19 @@ def load_turn(
     NotFound when the binding or the user is gone, Misconfigured when a tier is wrong.
     """
     lease, turn, dependencies = turn_context.lease, turn_context.turn, turn_context.dependencies
-    persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
+    persona = bindings.load_persona(tx, turn.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
     access = users.persona_access(persona)
     principal = access.principal
     tx.read_as(principal)
+    if lease.was_handed_over and turn.is_new:
+        handoffs.withhold_shown(tx, lease.id, turn.id, principal.clearance)
     hosts = persona.tenant.settings.get("tool_hosts")
     known = [str(one) for one in hosts] if isinstance(hosts, list) else []
     all_tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
+    if persona.handoff_targets:
+        all_tools = sorted([*all_tools, hand_off_tool(persona.handoff_targets)], key=lambda tool: tool.name)
     # An agent that may not act explains what it would do; a person without rights to write is not offered to.
     may_offer = access.can_write_with if persona.agent.can_act else lambda _name: True
     tools = [tool for tool in all_tools if not tool.writes or may_offer(tool.name)]
@@ -204,7 +209,7 @@ class _TurnLoader:
             self.turn.frozen_at,
             self.principal.clearance,
             self.model,
-            {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]},
+            _prompt_versions(self.persona, self.tools, self.lease),
             has_restricted_source=is_gone or before.has_withholding_changed,
         )
         known = memory_writes.recall_memories(
@@ -235,7 +240,7 @@ class _TurnLoader:
             past_turns=before.past_turns,
             summary=before.summary,
             is_summary_pending=before.is_summary_pending,
-            tail_candidates=[*changed, *known.items],
+            tail_candidates=[*changed, *known.items, *handoffs.brief_items(self.tx, self.lease, self.turn.id)],
             attachments=self._attachment_items(),
         )
         prompting = PromptBuilder(
@@ -293,6 +298,12 @@ class _TurnLoader:
         )
 
 
+def _prompt_versions(persona: Persona, tools: Sequence[Tool], lease: Lease) -> JsonObject:
+    """Return what a cached prompt depends on; another desk than the door's is named, as versions do not tell it."""
+    desk: JsonObject = {"desk": persona.binding.slug} if lease.was_handed_over else {}
+    return {**persona.versions, **desk, "tool_names": [tool.name for tool in tools]}
+
+
 def link_hosts(settings: JsonObject) -> frozenset[str]:
     """Return the hosts that links of a tenant's replies may lead to: those that it names, its own, its records'."""
     lists = (settings.get(name) for name in ("link_hosts", "own_hosts"))
@@ -312,7 +323,7 @@ def _first_model(persona: Persona, providers: Collection[str]) -> str:
 def _tier_items(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
     """Layer 1, a section for each tier."""
     uses = tiers.tool_access([tool.writes for tool in tools])
-    parts = tiers.render_tier_texts(persona.human, persona.team, persona.agent, uses)
+    parts = tiers.render_tier_texts(persona.human, persona.team, persona.agent, uses, persona.handoff_targets)
     human, team, agent = persona.human, persona.team, persona.agent
     rows = (
         (SourceKind.HUMAN, Source("humans", str(human.id), human.version), human.display_name),

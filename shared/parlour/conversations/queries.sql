@@ -5,7 +5,8 @@ UPDATE sessions
    SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
-          last_event_number, entity_id;
+          last_event_number, entity_id,
+          EXISTS (SELECT FROM handoffs h WHERE h.session_id = sessions.id) AS was_handed_over;
 
 -- name: find_lease_end
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
@@ -50,7 +51,7 @@ UPDATE sessions
 UPDATE turns
    SET attempt_count = attempt_count + (attempt_id IS DISTINCT FROM %(holder)s)::int, attempt_id = %(holder)s
  WHERE session_id = %(session_id)s AND state = 'open'
-RETURNING id, number, attempt_count, frozen_at, false AS is_new;
+RETURNING id, number, attempt_count, frozen_at, false AS is_new, binding_id;
 
 -- name: refund_attempt
 -- An attempt that never got to the turn's own doing (the database or a queue was away) does not count.
@@ -73,20 +74,20 @@ WITH ready AS (
      WHERE place = 1 OR place <= %(max_messages)s AND bytes <= %(max_bytes)s
 ), opened AS (
     INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempt_count, attempt_id, frozen_at, config)
-    SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
+    SELECT current_tenant(), %(turn_id)s, s.id, b.id,
            1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
            jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
       FROM sessions s
-      JOIN bindings b ON b.id = s.binding_id
+      JOIN bindings b ON b.id = answering_binding(s)
       JOIN humans h ON h.id = b.human_id
       JOIN teams m ON m.id = b.team_id
       JOIN agents a ON a.id = b.agent_id
      WHERE s.id = %(session_id)s AND EXISTS (SELECT FROM ready)
-    RETURNING id, number, attempt_count, frozen_at
+    RETURNING id, number, attempt_count, frozen_at, binding_id
 ), frozen AS (
     UPDATE messages SET state = 'in_turn', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
 )
-SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
+SELECT id, number, attempt_count, frozen_at, true AS is_new, binding_id FROM opened;
 
 -- name: count_running_turns
 -- How many turns of the tenant are under way, besides this session's; no row where there is none.
@@ -183,7 +184,7 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
   JOIN sessions s ON s.id = e.session_id
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
-       AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
+       AND (GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE e.session_id = %(session_id)s AND e.number > %(number)s
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY e.number
@@ -228,7 +229,7 @@ UPDATE sessions SET last_active_at = %(now)s WHERE id = %(session_id)s;
 -- A web session of this user with its binding, and whose team answers there.
 SELECT s.id, s.binding_id, s.channel, b.team_id
   FROM sessions s
-  JOIN bindings b ON b.id = s.binding_id
+  JOIN bindings b ON b.id = answering_binding(s)
  WHERE s.id = %(session_id)s AND s.user_id = %(user_id)s;
 
 -- name: create_upload
@@ -441,6 +442,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
 -- far as the clearance covers it; a user_id limits it to that user's session, else clearance to what it covers. Of one
 -- that was archived its searchable row has the words.
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
+       CASE WHEN m.direction = 'outbound' THEN COALESCE(o.display_name, b.display_name) ELSE '' END AS answered_by,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
                                                       'source', citation_source(c))
@@ -456,7 +458,9 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
-       AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
+       AND (GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
+  LEFT JOIN turns t ON t.id = m.turn_id
+  LEFT JOIN bindings o ON o.id = t.binding_id
  WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
    AND (%(before_id)s::uuid IS NULL
@@ -485,3 +489,87 @@ SELECT COALESCE(GREATEST(
        FROM named
        JOIN entity_types y ON y.key = named.type
        JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (y.tenant_id, y.id, named.key))), 0);
+
+-- name: lock_answering_session
+-- A session that is to be handed over: whose it is, its door, who answers in it once the present turn is over, and its
+-- newest token.
+SELECT s.id, s.user_id, s.binding_id, s.lease_token AS token,
+       COALESCE((SELECT b.id FROM bindings b WHERE b.id = s.answering_binding_id AND b.is_active), s.binding_id) AS answering_id
+  FROM sessions s
+ WHERE s.id = %(session_id)s
+   FOR UPDATE OF s;
+
+-- name: count_handoffs
+-- How often a session was handed over since the last so many messages of its user, and how many of those came since the
+-- last time; null when it never was. Results of tools are no messages of the user.
+WITH written AS (
+    SELECT m.received_at
+      FROM messages m
+     WHERE m.session_id = %(session_id)s AND m.direction = 'inbound' AND m.state <> 'ignored' AND m.kind <> 'tool_result'
+     ORDER BY m.position DESC
+     LIMIT %(window)s
+), latest AS (
+    SELECT max(h.at) AS at FROM handoffs h WHERE h.session_id = %(session_id)s
+)
+SELECT (SELECT count(*) FROM handoffs h
+         WHERE h.session_id = %(session_id)s AND h.at >= (SELECT min(received_at) FROM written)) AS recent,
+       CASE WHEN latest.at IS NOT NULL
+            THEN (SELECT count(*) FROM written WHERE received_at > latest.at) END AS messages_since
+  FROM latest;
+
+-- name: insert_handoff
+-- Hand a session to another binding, from its next turn on.
+WITH noted AS (
+    INSERT INTO handoffs (tenant_id, id, session_id, turn_id, from_binding_id, to_binding_id, idempotency_key, reason,
+                          brief, classification, at)
+    VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(from_id)s, %(to_id)s, %(idempotency_key)s,
+            %(reason)s, %(brief)s, %(classification)s, %(now)s)
+)
+UPDATE sessions
+   SET answering_binding_id = NULLIF(%(to_id)s, binding_id),
+       answering_clearance = GREATEST(answering_clearance,
+                                      (SELECT b.clearance FROM bindings b WHERE b.id = %(to_id)s))
+ WHERE id = %(session_id)s;
+
+-- name: find_handoff
+-- The handoff that a call or a request asked for.
+SELECT h.id, f.display_name AS from_name, t.slug AS to_slug, t.display_name AS to_name, h.reason, h.brief, h.classification
+  FROM handoffs h
+  JOIN bindings f ON f.id = h.from_binding_id
+  JOIN bindings t ON t.id = h.to_binding_id
+ WHERE h.session_id = %(session_id)s AND h.idempotency_key = %(idempotency_key)s;
+
+-- name: find_handoff_to_turn
+-- The handoff that a turn is the first one after: its brief is for that turn.
+SELECT h.id, f.display_name AS from_name, t.slug AS to_slug, t.display_name AS to_name, h.reason, h.brief,
+       GREATEST(h.classification, (SELECT p.shown_level FROM turns p WHERE p.id = h.turn_id)) AS classification
+  FROM turns n
+  JOIN handoffs h ON h.session_id = n.session_id AND h.to_binding_id = n.binding_id
+  JOIN bindings f ON f.id = h.from_binding_id
+  JOIN bindings t ON t.id = h.to_binding_id
+ WHERE n.id = %(turn_id)s AND h.at <= n.frozen_at
+   AND NOT EXISTS (SELECT FROM turns p
+                    WHERE p.session_id = n.session_id AND p.number < n.number AND p.frozen_at >= h.at)
+ ORDER BY h.at DESC
+ LIMIT 1;
+
+-- name: mark_shown_levels
+-- What was shown in the turns of a session before this one, where nobody marked it yet: at most what its user could see
+-- through the binding that answered, and just that where no source tells, as in a conversation about a record or after
+-- a call of a tool of the tenant's. Notes that rest on more than this turn's reader may see go.
+WITH judged AS MATERIALIZED (
+    SELECT t.id,
+           CASE WHEN s.entity_id IS NOT NULL
+                     OR EXISTS (SELECT FROM tool_calls c WHERE c.turn_id = t.id AND c.name <> ALL(%(builtin)s))
+                THEN COALESCE(u.clearance, b.clearance)
+                ELSE LEAST(%(level)s, COALESCE(u.clearance, b.clearance)) END AS level
+      FROM turns t
+      JOIN sessions s ON s.id = t.session_id
+      JOIN users u ON u.id = s.user_id
+      JOIN bindings b ON b.id = t.binding_id
+     WHERE t.session_id = %(session_id)s AND t.id <> %(turn_id)s AND t.shown_level IS NULL
+), withheld AS (
+    DELETE FROM agent_states
+     WHERE session_id = %(session_id)s AND (SELECT max(level) FROM judged) > %(clearance)s
+)
+UPDATE turns SET shown_level = judged.level FROM judged WHERE turns.id = judged.id;

@@ -18,6 +18,7 @@ class Lease:
     holder_id          the worker; a lease it took by a statement whose answer was lost is still its own.
     last_event_number  the number of the feed's newest event.
     entity_id          the record that the session is about.
+    was_handed_over    whether another binding than its door's has answered in it.
     """
 
     id: UUID
@@ -29,6 +30,7 @@ class Lease:
     holder_id: UUID
     last_event_number: int
     entity_id: UUID | None = None
+    was_handed_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,15 @@ class LockedSession:
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn being run: its number in the session, how often it was begun, its frozen moment, and whether it was
-    opened just now: then there is nothing to resume."""
+    """A turn being run: its number in the session, how often it was begun, its frozen moment, whether it was
+    opened just now (then there is nothing to resume), and the binding that answers it."""
 
     id: UUID
     number: int
     attempt_count: int
     frozen_at: datetime
     is_new: bool
+    binding_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,42 @@ class StepRow:
     number: int
     blocks: list[JsonObject] | None
     stop_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringSession:
+    """A session that is to be handed over, locked: whose it is, its door and who answers in it now."""
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    answering_id: UUID
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffCounts:
+    """What the rules need to know of a session's handoffs.
+
+    recent          handoffs since the last so many messages of the user.
+    messages_since  messages of the user since the last handoff; None: there was none.
+    """
+
+    recent: int
+    messages_since: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffRow:
+    """A handoff: from and to whom, why, and what the new binding is told."""
+
+    id: UUID
+    from_name: str
+    to_slug: str
+    to_name: str
+    reason: str
+    brief: str
+    classification: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,3 +392,4 @@ class TranscriptRow:
     turn_id: UUID | None
     citations: list[JsonObject]
     attachments: list[JsonObject]
+    answered_by: str

@@ -275,7 +275,7 @@ class _ModelRequest:
             session_id=running.lease.id,
             turn_id=running.turn.id,
             step=self.number,
-            binding_id=running.lease.binding_id,
+            binding_id=running.turn.binding_id,
             provider=attempt.provider,
             model=attempt.model,
             outcome=attempt.outcome,

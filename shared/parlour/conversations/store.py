@@ -1,16 +1,19 @@
 """The turns' way to the database: the named queries, and the records they read and write."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.channels.attachment_content import MAX_FILE_WAIT
 from parlour.conversations.rows import (
+    AnsweringSession,
     Citation,
     Event,
     FailedTurn,
     FinishedCallRow,
+    HandoffCounts,
+    HandoffRow,
     InboundMessage,
     Lease,
     LeaseEnd,
@@ -364,3 +367,36 @@ def _row_columns(record: object) -> dict[str, object]:
 
 def read_shown_level(tx: Transaction, session_id: UUID, turn_id: UUID) -> int:
     return int(tx.value(SQL["read_shown_level"], session_id=session_id, turn_id=turn_id))
+
+
+def lock_answering_session(tx: Transaction, session_id: UUID) -> AnsweringSession | None:
+    """Return the session with who answers in it, locked until the transaction ends; None when it is gone."""
+    return tx.first(SQL["lock_answering_session"], AnsweringSession, session_id=session_id)
+
+
+def count_handoffs(tx: Transaction, session_id: UUID, window: int) -> HandoffCounts:
+    """Count the session's handoffs within the user's last `window` messages."""
+    return tx.one(SQL["count_handoffs"], HandoffCounts, session_id=session_id, window=window)
+
+
+def insert_handoff(tx: Transaction, values: Mapping[str, object]) -> None:
+    """Hand a session to another binding."""
+    tx.run(SQL["insert_handoff"], **values)
+
+
+def find_handoff(tx: Transaction, session_id: UUID, idempotency_key: str) -> HandoffRow | None:
+    """Return the handoff of a call or request; None when it did not happen."""
+    return tx.first(SQL["find_handoff"], HandoffRow, session_id=session_id, idempotency_key=idempotency_key)
+
+
+def find_handoff_to_turn(tx: Transaction, turn_id: UUID) -> HandoffRow | None:
+    """Return the handoff that the turn is the first one after."""
+    return tx.first(SQL["find_handoff_to_turn"], HandoffRow, turn_id=turn_id)
+
+
+def mark_shown_levels(
+    tx: Transaction, session_id: UUID, turn_id: UUID, *, level: int, clearance: int, builtin: Sequence[str]
+) -> None:
+    """Mark what the turns before this one were shown; `builtin` are the tools whose results name their sources."""
+    values = {"session_id": session_id, "turn_id": turn_id, "level": level, "clearance": clearance}
+    tx.run(SQL["mark_shown_levels"], builtin=[*builtin], **values)

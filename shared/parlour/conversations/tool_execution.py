@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.conversations import store
+from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.journal import FinishedCall, Journal, RunTools, ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.record_events import EventList, record_events
@@ -107,7 +108,7 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
 def _run_read_tool(
     turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, took: Callable[[], int]
 ) -> ToolResult:
-    context = _tool_context(turn_context, loaded_turn, step, request)
+    context = _tool_context(turn_context, loaded_turn, step, request, is_write=request.name == HAND_OFF)
     result = run_tool_by_name(
         context, request.name, request.arguments, loaded_turn.tools, turn_context.dependencies.endpoints
     )

@@ -171,7 +171,12 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         if line is not None:
             return Answer(line)
         turn_context.feed.add_event(
-            "session", {"turn_id": str(turn_context.turn.id), "number": turn_context.turn.number}
+            "session",
+            {
+                "turn_id": str(turn_context.turn.id),
+                "number": turn_context.turn.number,
+                "answered_by": loaded.persona.binding.display_name,
+            },
         )
         add_recalled_items(turn_context, loaded)
         return _run_steps(turn_context, loaded)

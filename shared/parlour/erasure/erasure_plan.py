@@ -23,16 +23,19 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.prompts.ledger import store as prompt_store
 
-_SOURCE_TABLES = ("entities", "documents", "files", "context_rows", "messages", "facts", "episodes", "handles")
+_SOURCE_TABLES = (
+    *("entities", "documents", "files", "context_rows"),
+    *("messages", "facts", "episodes", "handles", "handoffs"),
+)
 """What prompts and Pulses name as the sources of their words."""
 
-_REDACTED_TABLES = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts"})
+_REDACTED_TABLES = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts", "handoffs"})
 """Tables whose rows stay without words where the conversation itself stays."""
 
 _BATCH_SIZE = 2_000
 """Messages, or turns, that one statement looks at: some tenths of a second."""
 
-_TOOL_INPUT_TABLES = frozenset({"steps", "tool_calls", "turns", "events"})
+_TOOL_INPUT_TABLES = frozenset({"steps", "tool_calls", "turns", "events", "handoffs"})
 
 _NAME_KEY = re.compile(r"[a-z]{4}")
 """A key that was made of a name."""

@@ -17,6 +17,8 @@
     │   ├── ToolNotAvailable          it exists, but nothing of its kind can run here
     │   ├── InvalidArguments
     │   ├── ToolRefused               the tool's endpoint said no; it surely did nothing
+    │   ├── HandoffNotAllowed         the desk is not one of the agent's, or not open to the user
+    │   ├── HandoffRepeated           a circle: too often, or without a message of the user in between
     │   ├── ToolFailed
     │   ├── ToolCancelled             somebody stopped it before it was done
     │   ├── ToolTimedOut              it took longer than it may; it changes nothing, so nothing is in doubt
@@ -172,6 +174,18 @@ class ToolRefused(ModelError):
     """The tool refused; nothing was done. Correct the request or answer without it."""
 
     code = "refused"
+
+
+class HandoffNotAllowed(ModelError):
+    """This conversation may not be handed to that desk; answer without it."""
+
+    code = "handoff_not_allowed"
+
+
+class HandoffRepeated(ModelError):
+    """This conversation was handed over just now, or too often; answer in it."""
+
+    code = "handoff_repeated"
 
 
 class OutcomeUnknown(ModelError):

@@ -1,9 +1,10 @@
 """Whether what every prompt of a binding holds (layers 0 and 1) fits its budget, before it is put in force. Pure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from parlour.conversations.handoff_rules import hand_off_tool
 from parlour.infra.errors import PackProblem
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.packs import prompt_settings
@@ -29,7 +30,7 @@ def find_budget_problems(pack: Pack, measure: TokenCounter) -> Iterator[PackProb
     for slug, agent in pack.agents.items():
         yield from _check_reminders(pack, f"agents/{slug}.yaml", agent, measure)
     for slug, binding in pack.bindings.items():
-        tools = _tool_tokens(pack, pack.agents[binding.agent], measure)
+        tools = _tool_tokens(pack, binding, measure)
         config = tools + measure(_persona_text(pack, binding))
         yield from _check_persona_size(pack, slug, binding, config, tools, measure)
         yield from _check_floors(pack, slug, binding, config)
@@ -85,20 +86,31 @@ def _problem_at(pack: Pack, file: str, place: FieldPath, message: str) -> PackPr
 def _tokens_by_tier(pack: Pack, binding: Binding, measure: TokenCounter) -> dict[str, int]:
     """Tokens of each tier: what the text grows by when it is there."""
     human, team, agent = pack.humans[binding.human], pack.teams[binding.team], pack.agents[binding.agent]
-    uses = _tool_uses(pack, agent)
-    whole = measure(_render_persona(human, team, agent, uses))
+    uses, targets = _tool_uses(pack, agent), _handoff_targets(pack, binding)
+    whole = measure(_render_persona(human, team, agent, uses, targets))
     bare_agent = Agent(display_name="-", model_routing=agent.model_routing)
     return {
-        "human": whole - measure(_render_persona(Human(display_name="-"), team, agent, uses)),
+        "human": whole - measure(_render_persona(Human(display_name="-"), team, agent, uses, targets)),
         "team": whole - measure(_render_persona(human, Team(display_name="-"), agent, uses)),
-        "agent": whole - measure(_render_persona(human, team, bare_agent, uses)),
+        "agent": whole - measure(_render_persona(human, team, bare_agent, uses, targets)),
     }
 
 
-def _tool_tokens(pack: Pack, agent: Agent, measure: TokenCounter) -> int:
-    return measure(
-        canonical_json([to_tool_definition(name, pack.tools[name]).to_definition() for name in sorted(agent.tools)])
-    )
+def _tool_tokens(pack: Pack, binding: Binding, measure: TokenCounter) -> int:
+    agent, targets = pack.agents[binding.agent], _handoff_targets(pack, binding)
+    tools = [to_tool_definition(name, pack.tools[name]) for name in sorted(agent.tools)]
+    tools += [hand_off_tool(targets)] if targets else []
+    return measure(canonical_json([tool.to_definition() for tool in tools]))
+
+
+def _handoff_targets(pack: Pack, binding: Binding) -> list[persona.HandoffTarget]:
+    """Return whom the binding may hand a conversation to, as its prompts name them."""
+    allowed = {*binding.allowed_handoffs, *pack.teams[binding.team].allowed_handoffs}
+    return [
+        persona.HandoffTarget(slug, one.display_name, pack.teams[one.team].role)
+        for slug, one in sorted(pack.bindings.items())
+        if one is not binding and {slug, one.team} & allowed
+    ]
 
 
 def _tool_uses(pack: Pack, agent: Agent) -> tiers.ToolAccess:
@@ -107,10 +119,17 @@ def _tool_uses(pack: Pack, agent: Agent) -> tiers.ToolAccess:
 
 def _persona_text(pack: Pack, binding: Binding) -> str:
     agent = pack.agents[binding.agent]
-    return _render_persona(pack.humans[binding.human], pack.teams[binding.team], agent, _tool_uses(pack, agent))
+    human, team = pack.humans[binding.human], pack.teams[binding.team]
+    return _render_persona(human, team, agent, _tool_uses(pack, agent), _handoff_targets(pack, binding))
 
 
-def _render_persona(human: Human, team: Team, agent: Agent, uses: tiers.ToolAccess) -> str:
+def _render_persona(
+    human: Human,
+    team: Team,
+    agent: Agent,
+    uses: tiers.ToolAccess,
+    handoff_targets: Sequence[persona.HandoffTarget] = (),
+) -> str:
     """All that the persona has every prompt say, also where the agent's instructions float."""
     machinery = persona.Agent(id=_NO_ID, slug="-", version=1, **_row_columns(agent))
     text = tiers.render_tiers(
@@ -118,6 +137,7 @@ def _render_persona(human: Human, team: Team, agent: Agent, uses: tiers.ToolAcce
         persona.Team(id=_NO_ID, slug="-", version=1, **_row_columns(team)),
         machinery,
         uses,
+        handoff_targets,
     )
     return "\n\n".join(part for part in (text, tiers.floating_instructions(machinery)) if part)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
+from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.errors import PackProblem
 from parlour.packs import prompt_settings, record_checks, scene_checks
 from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
@@ -40,6 +41,7 @@ def find_reference_problems(reading: ParsedPack, endpoints: Collection[str]) -> 
     yield from _check_bindings(reading)
     yield from _check_routing_keys(reading)
     yield from _check_tools(reading, endpoints)
+    yield from _check_reserved_names(reading)
     yield from _check_entity_types(reading)
     yield from record_checks.find_record_problems(reading)
     yield from scene_checks.find_scene_problems(reading, built_in)
@@ -66,6 +68,12 @@ def _check_humans(reading: ParsedPack) -> Iterator[PackProblem]:
 def _check_teams(reading: ParsedPack) -> Iterator[PackProblem]:
     for _, team, at in reading.iterate_models("teams", Team):
         yield from _check_guardrails(at, team.guardrails)
+        yield from _check_handoffs(reading, at, team.allowed_handoffs)
+
+
+def _check_handoffs(reading: ParsedPack, at: ParsedYaml, allowed: tuple[str, ...]) -> Iterator[PackProblem]:
+    known = {*reading.list_names("bindings"), *reading.list_names("teams")}
+    yield from _check_names(at, ("allowed_handoffs",), "binding or team", allowed, known)
 
 
 def _check_agents(reading: ParsedPack, built_in: Collection[str]) -> Iterator[PackProblem]:
@@ -84,6 +92,7 @@ def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
         yield from _check_name(at, ("team",), "team", binding.team, reading.list_names("teams"))
         yield from _check_name(at, ("agent",), "agent", binding.agent, reading.list_names("agents"))
         yield from _check_access(reading, binding, at)
+        yield from _check_handoffs(reading, at, binding.allowed_handoffs)
         whatsapp = binding.channels.whatsapp
         if whatsapp and tenant:
             place = ("channels", "whatsapp", "api_key")
@@ -150,6 +159,12 @@ def _check_tools(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[Pa
                 yield from _check_name(at, (field,), "endpoint", address, endpoints)
         if tool.auth and tenant:
             yield from _check_name(at, ("auth",), f"secret in {TENANT_FILE}", tool.auth, tenant.secrets)
+
+
+def _check_reserved_names(reading: ParsedPack) -> Iterator[PackProblem]:
+    for name, _, at in reading.iterate_models("tools", Tool):
+        if name == HAND_OFF:
+            yield at.problem_at((), "is Parlour's own name: agents with `allowed_handoffs` have that tool; rename it")
 
 
 def _check_entity_types(reading: ParsedPack) -> Iterator[PackProblem]:

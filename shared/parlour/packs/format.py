@@ -125,7 +125,7 @@ class Escalation(PackModel):
 class Team(PackModel):
     """Tier 2 of a persona: the job, and when people take over."""
 
-    field_hints: ClassVar[Mapping[str, str]] = {"members": _NOT_SUPPORTED, "allowed_handoffs": _NOT_SUPPORTED}
+    field_hints: ClassVar[Mapping[str, str]] = {"members": _NOT_SUPPORTED}
 
     display_name: Name = Field(description="The team's name.")
     department: ShortText = Field(default="", description="The department that the team belongs to.")
@@ -134,6 +134,9 @@ class Team(PackModel):
         default=(), description="Standard procedures: one instruction per item."
     )
     escalation: Escalation = Field(default=Escalation(), description="Whom the agent refers to, and in which cases.")
+    allowed_handoffs: tuple[Slug, ...] = Field(
+        default=(), description="Bindings or teams that the team's agents may hand a conversation to."
+    )
     guardrails: tuple[Guardrail, ...] = Field(default=(), description="Rules of this job.")
 
 
@@ -327,6 +330,9 @@ class Binding(PackModel):
         description="What people may change: none, own (what they created) or all. Members: by their role.",
     )
     limits: BindingLimits = Field(default=BindingLimits(), description="How many messages the binding accepts.")
+    allowed_handoffs: tuple[Slug, ...] = Field(
+        default=(), description="Bindings or teams that this binding may hand a conversation to, besides its team's."
+    )
     tool_writes: dict[Identifier, WritesSetting] = Field(
         default={}, description="Other rights for single tools of the agent, by tool name."
     )

@@ -11,7 +11,7 @@ SELECT 'human' AS kind, id, slug AS name, version, jsonb_build_object(
 UNION ALL
 SELECT 'team', id, slug, version, jsonb_build_object(
            'display_name', display_name, 'department', department, 'role', role, 'sops', sops,
-           'escalation', escalation, 'guardrails', guardrails)
+           'escalation', escalation, 'allowed_handoffs', allowed_handoffs, 'guardrails', guardrails)
   FROM teams
 UNION ALL
 SELECT 'agent', id, slug, version, jsonb_build_object(
@@ -33,7 +33,7 @@ UNION ALL
 SELECT 'binding', b.id, b.slug, b.version, jsonb_build_object(
            'display_name', b.display_name, 'human', h.slug, 'team', t.slug, 'agent', a.slug, 'door', b.door,
            'clearance', b.clearance, 'greeting', b.greeting, 'channels', b.channels, 'owner', NULLIF(b.owner, '{}'), 'writes', b.writes,
-           'tool_writes', b.tool_writes, 'limits', b.limits, 'is_active', b.is_active)
+           'tool_writes', b.tool_writes, 'limits', b.limits, 'allowed_handoffs', b.allowed_handoffs, 'is_active', b.is_active)
   FROM bindings b
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
   JOIN teams t ON t.tenant_id = b.tenant_id AND t.id = b.team_id
@@ -54,13 +54,14 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
 
 -- name: upsert_team
 -- A team as a pack has it, under its next version.
-INSERT INTO teams (tenant_id, id, slug, display_name, department, role, sops, escalation, guardrails, version, created_at,
-                   updated_at)
+INSERT INTO teams (tenant_id, id, slug, display_name, department, role, sops, escalation, allowed_handoffs, guardrails,
+                   version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(department)s, %(role)s, %(sops)s, %(escalation)s,
-        %(guardrails)s, %(version)s, %(now)s, %(now)s)
+        %(allowed_handoffs)s, %(guardrails)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, department = excluded.department, role = excluded.role,
-       sops = excluded.sops, escalation = excluded.escalation, guardrails = excluded.guardrails,
+       sops = excluded.sops, escalation = excluded.escalation,
+       allowed_handoffs = excluded.allowed_handoffs, guardrails = excluded.guardrails,
        version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: upsert_agent
@@ -101,14 +102,17 @@ ON CONFLICT (tenant_id, key) DO UPDATE
 -- name: upsert_binding
 -- A binding as a pack has it, under its next version.
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance,
-                      greeting, owner, writes, tool_writes, limits, is_active, version, created_at, updated_at)
+                      greeting, owner, writes, tool_writes, limits, allowed_handoffs, is_active, version,
+                      created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(human_id)s, %(team_id)s, %(agent_id)s, %(door)s,
-        %(channels)s, %(clearance)s, %(greeting)s, COALESCE(%(owner)s, '{}'::jsonb), %(writes)s, %(tool_writes)s, %(limits)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
+        %(channels)s, %(clearance)s, %(greeting)s, COALESCE(%(owner)s, '{}'::jsonb), %(writes)s, %(tool_writes)s, %(limits)s,
+        %(allowed_handoffs)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, human_id = excluded.human_id, team_id = excluded.team_id,
        agent_id = excluded.agent_id, door = excluded.door, channels = excluded.channels,
        clearance = excluded.clearance, greeting = excluded.greeting, owner = excluded.owner,
-       writes = excluded.writes, tool_writes = excluded.tool_writes, limits = excluded.limits, is_active = excluded.is_active,
+       writes = excluded.writes, tool_writes = excluded.tool_writes, limits = excluded.limits,
+       allowed_handoffs = excluded.allowed_handoffs, is_active = excluded.is_active,
        version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: upsert_secret

@@ -5,12 +5,13 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.tenancy import store
 from parlour.tenancy.labels import is_identifier
-from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
+from parlour.tenancy.persona import Agent, Binding, HandoffTarget, Human, Persona, Team
 from parlour.tenancy.rows import Tenant
 
 __all__ = [
     "Agent",
     "Binding",
+    "HandoffTarget",
     "Human",
     "Persona",
     "Team",

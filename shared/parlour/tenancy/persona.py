@@ -1,5 +1,6 @@
 """A persona: who speaks, the job being done, the machinery, and the binding that puts them together. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,6 +18,7 @@ class Binding:
     writes       {"anonymous" | "verified": "none" | "own" | "all"}: what people may change.
     tool_writes  the same by the name of a tool.
     limits       what it takes per minute, as `Limits` reads it.
+    allowed_handoffs  slugs of bindings and teams that its conversations may be handed to.
     """
 
     id: UUID
@@ -35,6 +37,7 @@ class Binding:
     writes: JsonObject
     tool_writes: JsonObject
     limits: JsonObject
+    allowed_handoffs: Sequence[str] = ()
 
     @property
     def is_open_to_visitors(self) -> bool:
@@ -70,6 +73,7 @@ class Team:
     escalation: JsonObject
     guardrails: tuple[Json, ...]
     version: int
+    allowed_handoffs: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +107,20 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
+class HandoffTarget:
+    """A binding that a persona may hand a conversation to, and its team's job."""
+
+    slug: str
+    display_name: str
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Persona:
     """Everything about a binding that a turn needs, as it was at one moment. `user`: who talks to it, if it was asked
     for and is there. `record_mark`: of whoever wrote the tenant's records last, as it was read along; None where the
-    reading transaction has written itself. `tools`: the rows of the agent's, as JSON, for the registry to read."""
+    reading transaction has written itself. `tools`: the rows of the agent's, as JSON, for the registry to read.
+    `handoff_targets`: the active bindings that its team and its binding allow."""
 
     tenant: Tenant
     binding: Binding
@@ -116,6 +130,7 @@ class Persona:
     user: User | None = None
     last_record_write: str | None = None
     tools_json: str = ""
+    handoff_targets: tuple[HandoffTarget, ...] = ()
 
     @property
     def versions(self) -> JsonObject:

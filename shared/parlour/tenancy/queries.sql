@@ -73,7 +73,12 @@ SELECT s.name, s.reference,
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
 -- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of
 -- whoever wrote the tenant's records last, where it covers all that this transaction sees.
-SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a)::text AS config,
+SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a, 'handoff_targets', (
+           SELECT json_agg(json_build_object('slug', o.slug, 'display_name', o.display_name, 'role', other.role)
+                           ORDER BY o.slug COLLATE "C")
+             FROM bindings o JOIN teams other ON other.tenant_id = o.tenant_id AND other.id = o.team_id
+            WHERE o.tenant_id = b.tenant_id AND o.is_active AND o.id <> b.id
+              AND b.allowed_handoffs || m.allowed_handoffs && ARRAY[o.slug, other.slug]))::text AS config,
        acting_user(u) AS "user",
        (SELECT json_agg(json_build_object('tool', one, 'secret_reference', s.reference) ORDER BY one.name COLLATE "C")::text
           FROM tools one
@@ -92,25 +97,25 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
 -- name: find_binding
 -- One binding.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes, limits
+       writes, tool_writes, limits, allowed_handoffs
   FROM bindings WHERE id = %(binding_id)s;
 
 -- name: find_binding_by_slug
 -- One binding, by the name its pack gives it.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes, limits
+       writes, tool_writes, limits, allowed_handoffs
   FROM bindings WHERE slug = %(slug)s;
 
 -- name: list_active_bindings
 -- The bindings that are switched on.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes, limits
+       writes, tool_writes, limits, allowed_handoffs
   FROM bindings WHERE is_active ORDER BY slug;
 
 -- name: list_bindings_of_agent
 -- The bindings that are switched on and put this agent, by its slug, to work.
 SELECT b.id, b.slug, b.display_name, b.human_id, b.team_id, b.agent_id, b.door, b.channels, b.clearance, b.greeting,
-       b.is_active, b.version, b.owner, b.writes, b.tool_writes, b.limits
+       b.is_active, b.version, b.owner, b.writes, b.tool_writes, b.limits, b.allowed_handoffs
   FROM bindings b JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
  WHERE b.is_active AND a.slug = %(agent)s ORDER BY b.slug;
 
@@ -183,7 +188,7 @@ RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_mai
 -- or was answered from may have been closed since.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
        s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
-       GREATEST(b.clearance, u.clearance, e.classification,
+       GREATEST(b.clearance, s.answering_clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
                    FROM citation_numbers n
                    JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)

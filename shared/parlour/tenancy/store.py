@@ -11,7 +11,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.tenancy.limits import RateLimit
-from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
+from parlour.tenancy.persona import Agent, Binding, HandoffTarget, Human, Persona, Team
 from parlour.tenancy.rows import (
     ApiKey,
     AuditEntry,
@@ -117,6 +117,7 @@ def _parse_persona(config: str) -> Persona:
         human=_from_json_row(Human, row["human"]),
         team=_from_json_row(Team, row["team"]),
         agent=_from_json_row(Agent, row["agent"]),
+        handoff_targets=tuple(HandoffTarget(**one) for one in row["handoff_targets"] or ()),
     )
 
 

@@ -65,13 +65,13 @@ SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'res
 -- One call with the conversation it belongs to, what that is about and for whom it is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
        c.code, c.run_token AS run_token, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id, s.entity_id,
-       b.team_id, s.binding_id,
+       b.team_id, t.binding_id,
        GREATEST(b.clearance, u.clearance) AS required_clearance, s.lease_token AS fencing_token
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
-  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
+  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = t.binding_id
  WHERE c.id = %(id)s;
 
 -- name: lease_call

@@ -39,5 +39,5 @@ def test_the_example_pack_fits() -> None:
 def test_the_example_pack_would_fit_either_profile(profile: budget.BudgetProfile) -> None:
     pack = built_in_tools.add_built_in_tools(validate(read_folder(Path("packs/construction"))))
     for binding in pack.bindings.values():
-        tools = budget_check._tool_tokens(pack, pack.agents[binding.agent], token_counter.count_tokens)
+        tools = budget_check._tool_tokens(pack, binding, token_counter.count_tokens)
         assert tools + token_counter.count_tokens(budget_check._persona_text(pack, binding)) <= profile.config_cap

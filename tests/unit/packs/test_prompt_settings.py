@@ -133,7 +133,7 @@ def weighed(files: dict[str, str], times: int = 1) -> list[PackProblem]:
 def config() -> int:
     """Words that the sample's tools and persona come to."""
     pack: Pack = validate(SMALL_PACK)
-    return budget_check._tool_tokens(pack, pack.agents["helper"], words) + words(
+    return budget_check._tool_tokens(pack, pack.bindings["front"], words) + words(
         budget_check._persona_text(pack, pack.bindings["front"])
     )
 

@@ -175,10 +175,10 @@ WRONG = {
     "handoffs to a team": (
         "teams/gate.yaml",
         "sops:",
-        "allowed_handoffs: [office]\nsops:",
+        "allowed_handoffs: [ofice]\nsops:",
         3,
-        "allowed_handoffs",
-        NOT_READ,
+        "allowed_handoffs[0]",
+        "did you mean 'office'?",
     ),
     "how much a search returns": (
         "agents/helper.yaml",

@@ -24,10 +24,11 @@ from parlour.api.schemas import (
     PublicAgent,
     RecordLabel,
 )
-from parlour.api.session_schemas import OpenedSession, SessionView
-from parlour.conversations import attachment_uploads, inbound_messages
+from parlour.api.session_schemas import HandoffView, NewHandoff, OpenedSession, SessionView
+from parlour.conversations import attachment_uploads, handoffs, inbound_messages
 from parlour.conversations import event_feed as turn_events
 from parlour.conversations import turn_views as turns_read
+from parlour.conversations.handoffs import Handoff
 from parlour.conversations.rows import NewUpload
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
@@ -151,6 +152,24 @@ def post_message(request: Request, session_id: UUID, message: NewMessage, caller
             caller.now,
         )
     return MessageAccepted(message_id=message_id, received_at=caller.now)
+
+
+@router.post("/{session_id}/handoff", status_code=201)
+def hand_over_session(session_id: UUID, wanted: NewHandoff, caller: AnyCaller) -> HandoffView:
+    """Let another agent answer in a conversation: an editor chooses any, its user goes back to where it began."""
+    handoff_id = uuid7(caller.now)
+    handoff = Handoff(
+        id=handoff_id,
+        to=wanted.to,
+        reason=wanted.reason,
+        brief=wanted.brief,
+        idempotency_key=f"{caller.principal.name}:{wanted.client_id or handoff_id}",
+        at=caller.now,
+    )
+    with caller.transaction() as tx:
+        caller.get_session(tx, session_id)
+        done = handoffs.hand_over_session(caller.principal, tx, session_id, handoff)
+    return HandoffView(id=done.id, to=done.to_slug, name=done.to_name, from_name=done.from_name)
 
 
 def _check_own_session(caller: Caller, session_id: UUID) -> None:

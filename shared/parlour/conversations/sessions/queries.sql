@@ -35,7 +35,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
    AND (s.archived_at IS NOT NULL) = %(archived)s
    AND (%(after_id)s::uuid IS NULL OR (s.last_active_at, s.id) < (%(after_at)s::timestamptz, %(after_id)s))
    AND s.visibility = ANY(%(visibilities)s)
-   AND GREATEST(b.clearance, u.clearance, e.classification,
+   AND GREATEST(b.clearance, s.answering_clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
                    FROM citation_numbers n
                    JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
@@ -123,7 +123,7 @@ WITH attention AS (
             OR position(lower(%(text)s) IN lower(u.display_name)) > 0
             OR (%(digits)s::text <> '' AND (right(u.phone, 4) LIKE '%%' || %(digits)s::text
                                             OR regexp_replace(u.phone, '\D', '', 'g') = %(digits)s)))
-       AND GREATEST(b.clearance, u.clearance, e.classification,
+       AND GREATEST(b.clearance, s.answering_clearance, u.clearance, e.classification,
                     (SELECT max(r.classification)
                        FROM citation_numbers n
                        JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)

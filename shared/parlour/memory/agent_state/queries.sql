@@ -18,7 +18,7 @@ WITH reader AS (
     SELECT COALESCE(u.clearance, b.clearance) AS clearance
       FROM sessions s
       JOIN users u ON u.id = s.user_id
-      JOIN bindings b ON b.id = s.binding_id
+      JOIN bindings b ON b.id = answering_binding(s)
      WHERE s.id = %(session_id)s
 ), handled AS (
     SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key

@@ -25,7 +25,7 @@ SELECT COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND
 -- A session that is to be looked through: whose it is, who answers there and with which models, how far that has come,
 -- and of which level its episodes are; nothing where others read it along.
 SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent_name, u.display_name AS user_name,
-       a.model_routing, a.memory_policy, COALESCE(u.clearance, b.clearance) AS classification,
+       a.model_routing, a.memory_policy, COALESCE(u.clearance, GREATEST(b.clearance, s.answering_clearance)) AS classification,
        GREATEST(e.extraction_cursor, s.shared_until_turn) AS extraction_cursor, s.shared_until_turn
   FROM sessions s
   JOIN users u ON u.id = s.user_id

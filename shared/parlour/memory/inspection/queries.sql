@@ -12,7 +12,7 @@ SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '
          WHERE e.user_id = u.id) AS episode_count
   FROM users u
   JOIN sessions s ON s.user_id = u.id
-  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
  WHERE u.merged_into IS NULL
    AND (%(text)s = '' OR strpos(lower(u.display_name), lower(%(text)s)) > 0
         OR right(u.phone, length(%(text)s)) = %(text)s)
@@ -29,7 +29,7 @@ SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '
  WHERE u.id = %(user_id)s AND COALESCE(u.clearance, 0) <= %(clearance)s
    AND (NOT EXISTS (SELECT FROM sessions s WHERE s.user_id = u.id)
         OR EXISTS (SELECT FROM sessions s JOIN bindings b ON b.id = s.binding_id
-                    WHERE s.user_id = u.id AND b.clearance <= %(clearance)s));
+                    WHERE s.user_id = u.id AND GREATEST(b.clearance, s.answering_clearance) <= %(clearance)s));
 
 -- name: list_facts
 -- What is known of a user, with one binding or with all of them: the live facts, each with the user's own words that it

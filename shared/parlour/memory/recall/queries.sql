@@ -8,7 +8,7 @@ WITH mine AS MATERIALIZED (
     SELECT s.id, s.user_id, s.binding_id, b.human_id, b.team_id, COALESCE(u.clearance, b.clearance) AS clearance,
            s.visibility = 'private' AS is_private
       FROM sessions s
-      JOIN bindings b ON b.id = s.binding_id
+      JOIN bindings b ON b.id = answering_binding(s)
       JOIN users u ON u.id = s.user_id
      WHERE s.id = %(session_id)s
 ), asked AS MATERIALIZED (
@@ -84,7 +84,7 @@ WITH mine AS MATERIALIZED (
                    FROM noted n, jsonb_path_query(n.state, '$.*[*].summaries[*]') one) r
       LEFT JOIN summaries s ON s.session_id = m.id AND s.version = r.state_version
      CROSS JOIN LATERAL source_status(s.source_ids) f
-     WHERE s.version IS NULL OR f.classification > m.clearance OR f.is_deleted
+     WHERE s.version IS NULL OR GREATEST(f.classification, summary_level(s)) > m.clearance OR f.is_deleted
 ), named AS MATERIALIZED (
     SELECT DISTINCT one #>> '{}' AS handle
       FROM noted n

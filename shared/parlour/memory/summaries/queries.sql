@@ -8,7 +8,7 @@ ON CONFLICT (tenant_id, kind, id) DO NOTHING;
 -- A session as its summary is written: whose it is and through which binding, what it is called, how its messages are
 -- classified, and how many of its messages its anchors cover. None of one that is gone.
 SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title, h.display_name AS agent_name,
-       COALESCE(u.clearance, b.clearance) AS classification,
+       COALESCE(u.clearance, GREATEST(b.clearance, s.answering_clearance)) AS classification,
        COALESCE(x.anchor_count, 0) AS anchor_count, COALESCE(x.anchored_message_count, 0) AS anchored_message_count
   FROM sessions s
   JOIN users u ON u.id = s.user_id

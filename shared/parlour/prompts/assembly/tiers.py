@@ -35,6 +35,9 @@ _MODE_RULES = {
     "act": "- act: they tell you to do it, or plainly imply it. Do it with the tools, and say what was done.",
 }
 _NO_ACTION_RULE = "Doing it is not yours here: say what you would do, and who can."
+_HANDOFF_RULE = (
+    "When a request is another desk's job, hand the conversation over with hand_off; do not answer for that desk:"
+)
 _ORDER_RULE = (
     "Asked for structure, a plan or an overview, change documents first and tasks after. Asked to get something done, "
     "tasks and plans come first."
@@ -79,6 +82,17 @@ class TeamTier(Protocol):
     def guardrails(self) -> Sequence[Json]: ...
 
 
+class HandoffTarget(Protocol):
+    """An agent that a conversation may be handed to."""
+
+    @property
+    def slug(self) -> str: ...
+    @property
+    def display_name(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+
+
 type ToolAccess = Literal["nothing", "reads", "writes"]
 """The most that an agent's tools do."""
 
@@ -96,9 +110,15 @@ class AgentTier(Protocol):
     def guardrails(self) -> Sequence[Json]: ...
 
 
-def render_tiers(human: HumanTier, team: TeamTier, agent: AgentTier, tool_access: ToolAccess = "nothing") -> str:
+def render_tiers(
+    human: HumanTier,
+    team: TeamTier,
+    agent: AgentTier,
+    tool_access: ToolAccess = "nothing",
+    handoff_targets: Sequence[HandoffTarget] = (),
+) -> str:
     """Render the three tiers as the system prompt, sections in a fixed order, empty ones left out."""
-    return "\n\n".join(part for part in render_tier_texts(human, team, agent, tool_access) if part)
+    return "\n\n".join(part for part in render_tier_texts(human, team, agent, tool_access, handoff_targets) if part)
 
 
 def floating_instructions(agent: AgentTier) -> str:
@@ -115,7 +135,11 @@ def tool_access(writes_by_tool: Sequence[bool]) -> ToolAccess:
 
 
 def render_tier_texts(
-    human: HumanTier, team: TeamTier, agent: AgentTier, tool_access: ToolAccess = "nothing"
+    human: HumanTier,
+    team: TeamTier,
+    agent: AgentTier,
+    tool_access: ToolAccess = "nothing",
+    handoff_targets: Sequence[HandoffTarget] = (),
 ) -> tuple[str, str, str]:
     """Each tier's text, in the order of the prompt. Modes and what is written first are told only to whom it
     concerns: an agent whose tools change something."""
@@ -129,7 +153,7 @@ def render_tier_texts(
     job = [
         ("Role", [f"{place}. {team.role}".strip()]),
         ("How the work is done", _numbered_lines(_rule_texts(team.sops))),
-        ("Handing over", _setting_lines(team.escalation)),
+        ("Handing over", [*_setting_lines(team.escalation), *_handoff_lines(handoff_targets)]),
         ("Rules of the team", _rule_lines(team.guardrails)),
     ]
     machinery = [
@@ -175,6 +199,12 @@ def _setting_lines(settings: Mapping[str, Json]) -> list[str]:
 
 def _rule_lines(rules: Sequence[Json]) -> list[str]:
     return [f"- {text}" for text in _rule_texts(rules)]
+
+
+def _handoff_lines(targets: Sequence[HandoffTarget]) -> list[str]:
+    """One line per desk, with the first sentence of its job."""
+    lines = [f"- {one.slug}: {one.display_name}. {one.role.partition('. ')[0]}".rstrip(". ") + "." for one in targets]
+    return [_HANDOFF_RULE, *lines] if lines else []
 
 
 def _numbered_lines(texts: Sequence[str]) -> list[str]:

@@ -41,9 +41,10 @@ WITH kept AS (
             LIMIT %(lines)s) k
 ), summed AS (
     SELECT jsonb_build_object('version', s.version, 'until_turn', s.until_turn, 'text', s.text) AS summary
-      FROM (SELECT * FROM summaries WHERE session_id = %(session_id)s ORDER BY version DESC OFFSET 0) s,
+      FROM (SELECT o.*, summary_level(o) AS level FROM summaries o WHERE o.session_id = %(session_id)s
+             ORDER BY o.version DESC OFFSET 0) s,
            source_status(s.source_ids) f
-     WHERE f.classification <= %(clearance)s AND NOT f.is_deleted
+     WHERE GREATEST(f.classification, s.level) <= %(clearance)s AND NOT f.is_deleted
      ORDER BY s.version DESC
      LIMIT 1
 ), judged AS MATERIALIZED (
@@ -80,7 +81,7 @@ WITH kept AS (
            (SELECT jsonb_agg(number) FROM closed) AS restricted_turns,
            (SELECT summary || jsonb_build_object('key_details', (SELECT jsonb_agg(line ORDER BY place, rank) FROM lines))
               FROM summed) AS summary,
-           (SELECT s.version IS NULL OR f.classification > %(clearance)s OR f.is_deleted
+           (SELECT s.version IS NULL OR GREATEST(f.classification, summary_level(s)) > %(clearance)s OR f.is_deleted
               FROM pinned p
               LEFT JOIN summaries s ON s.session_id = %(session_id)s AND s.version = p.version,
                    source_status(s.source_ids) f) AS is_summary_restricted,

@@ -67,7 +67,8 @@ SELECT m.id, m.session_id, b.display_name AS title,
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id
+  LEFT JOIN turns t ON t.id = m.turn_id
+  JOIN bindings b ON b.id = COALESCE(t.binding_id, s.binding_id)
   JOIN humans h ON h.id = b.human_id
  WHERE NOT m.indexed
  ORDER BY m.id
