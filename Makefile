@@ -60,6 +60,9 @@ demo: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## run two scripted conversations and
 
 clients: $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT) ## generate the API's Python and TypeScript clients for the scripts in examples
 
+readme: $(DEV) ## run every command of README and of the task pages in a fresh clone (make readme PAGES=docs/api.md)
+	@$(BIN)/python -m local.readme_check $(PAGES)
+
 logs: $(DEV) ## show the logs of the running stack's functions
 	@$(BIN)/python -m local.logs
 
