@@ -7,6 +7,7 @@ from parlour.documents import catalogue
 from parlour.packs import folder
 from parlour.packs.apply import ApplyOptions, ApplyResult, apply
 from parlour.packs.export import export
+from parlour.packs.status import read_status
 from parlour.packs.undo import undo_apply
 from parlour.packs.validate import validate
 from parlour.records import record_links
@@ -66,6 +67,7 @@ def prune_and_undo_packs(conversation: ConversationHarness) -> None:
     assert {one.item.handle for one in pruned.merge.changes} >= {"entity_type/stamp", "tool/find_permit"}
     undone = undo_apply(conversation.admin, conversation.database, WordEmbedder(), conversation.clock()).undo
     assert undone.not_restored == []
+    assert read_status(conversation.admin, conversation.database).applies
     _apply(conversation, _CHANGED, ApplyOptions(prune=True))
 
 

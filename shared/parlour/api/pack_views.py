@@ -5,14 +5,19 @@ from collections.abc import Iterable
 from parlour.api.configuration_schemas import (
     ApplyCountsView,
     PackAppliedView,
+    PackApplyView,
     PackChangeView,
     PackDifferenceView,
+    PackEditView,
+    PackPrunedView,
     PackReasonView,
+    PackStatusView,
     PackUndoneView,
 )
 from parlour.infra.json_values import Json
 from parlour.packs.apply import ApplyResult
-from parlour.packs.merge import Difference, ItemChange
+from parlour.packs.merge import Difference, ItemChange, Merge
+from parlour.packs.status import PackStatus
 from parlour.packs.undo import UndoResult
 
 _MAX_ITEMS = 1_000
@@ -34,10 +39,7 @@ def applied_view(done: ApplyResult, *, dry_run: bool) -> PackAppliedView:
         edits=_differences(merged.local_edits),
         conflicts=_differences(merged.conflicts),
         not_in_pack=done.not_in_pack[:_MAX_ITEMS],
-        not_deleted=[
-            PackReasonView(item=item.handle, reason=reason)
-            for item, reason in list(merged.not_deleted.items())[:_MAX_ITEMS]
-        ],
+        not_deleted=_reasons(merged),
     )
 
 
@@ -54,6 +56,32 @@ def undone_view(done: UndoResult, *, dry_run: bool) -> PackUndoneView:
             PackReasonView(item=one.item.handle, field=one.field, reason=one.reason) for one in stays[:_MAX_ITEMS]
         ],
     )
+
+
+def status_view(found: PackStatus) -> PackStatusView:
+    """Return the state of a tenant's pack."""
+    kept = [PackReasonView(item=item.handle, reason=reason) for item, reason in found.left_pack if reason]
+    return PackStatusView(
+        applies=[PackApplyView.model_validate(one) for one in found.applies],
+        item_count=found.item_count,
+        edits=[PackEditView(item=one.item.handle, fields=[*one.fields]) for one in found.edits[:_MAX_ITEMS]],
+        deletable=[item.handle for item, reason in found.left_pack if not reason][:_MAX_ITEMS],
+        kept=kept[:_MAX_ITEMS],
+    )
+
+
+def pruned_view(done: Merge, *, dry_run: bool) -> PackPrunedView:
+    """Return what a prune did."""
+    return PackPrunedView(
+        dry_run=dry_run,
+        deleted=[change.item.handle for change in done.changes][:_MAX_ITEMS],
+        not_deleted=_reasons(done),
+    )
+
+
+def _reasons(merged: Merge) -> list[PackReasonView]:
+    found = [PackReasonView(item=item.handle, reason=reason) for item, reason in merged.not_deleted.items()]
+    return found[:_MAX_ITEMS]
 
 
 def _changes(changes: Iterable[ItemChange]) -> list[PackChangeView]:

@@ -122,7 +122,7 @@ def apply(
         counts = item_writing.write(principal, tx, writing, vectors, stored, now)
         mark_documents_not_in_pack(tx, list(pack.documents), now)
         result = ApplyResult(principal.tenant_id, pack.tenant.slug, _with_items_that_stay(counts, merged), merged)
-        _save(principal, tx, wanted, merged, stored, now)
+        save_merge(principal, tx, wanted, merged, stored, now)
         if result.has_changes:
             # A handle names what only some may see: the trail says only how many are not in the pack.
             target = f"tenant:{principal.tenant_id}"
@@ -180,7 +180,7 @@ def _with_items_that_stay(counts: Mapping[ItemKind, ApplyCounts], merged: Merge)
     }
 
 
-def _save(
+def save_merge(
     principal: Principal, tx: Transaction, wanted: Items, merged: Merge, stored: StoredTenant, now: datetime
 ) -> None:
     """Store what the pack wanted, and what was there before."""

@@ -165,6 +165,13 @@ DELETE FROM pack_applies WHERE id NOT IN (SELECT id FROM pack_applies ORDER BY n
 -- The newest apply that was not undone.
 SELECT id, applied_by, applied_at FROM pack_applies ORDER BY number DESC LIMIT 1;
 
+-- name: list_applies
+-- The applies that were not undone, newest first. A change without fields stores digests only.
+SELECT a.applied_by, a.applied_at,
+       (SELECT count(*) FROM pack_changes c
+         WHERE c.apply_id = a.id AND (c.before IS DISTINCT FROM '{}' OR c.after IS DISTINCT FROM '{}')) AS changed_items
+  FROM pack_applies a ORDER BY a.number DESC;
+
 -- name: list_changes
 -- What an apply changed.
 SELECT kind, name, record_id, before, after, applied_before

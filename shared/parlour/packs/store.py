@@ -45,6 +45,15 @@ class AppliedPack:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredApply:
+    """An apply that can be undone, with the number of items that it changed."""
+
+    applied_by: str
+    applied_at: datetime
+    changed_items: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppliedChange:
     """What an apply changed in an item; the columns of `pack_changes`."""
 
@@ -149,6 +158,11 @@ def add_apply(tx: Transaction, apply_id: UUID, by: str, now: datetime, changes: 
 
 def find_last_apply(tx: Transaction) -> AppliedPack | None:
     return tx.first(SQL["find_last_apply"], AppliedPack)
+
+
+def list_applies(tx: Transaction) -> list[StoredApply]:
+    """Return the applies that can be undone, newest first."""
+    return tx.all(SQL["list_applies"], StoredApply)
 
 
 def list_changes(tx: Transaction, apply_id: UUID) -> list[AppliedChange]:

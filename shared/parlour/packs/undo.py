@@ -77,6 +77,9 @@ def undo_apply(
             found, writing = again, item_writing.prepare(tx, again.targets, stored, space_name(embedder))
         item_writing.write(principal, tx, writing, vectors, stored, now)
         store.save_applied_items(tx, {change.item: change.applied_before for change in changes})
+        deleted = [change.item for change in changes if change.after is None]
+        if len(deleted) == len(changes):  # a prune: no pack has these items
+            store.mark_items_left(tx, deleted)
         store.delete_apply(tx, applied.id)
         details: JsonObject = {"restored": len(found.restored), "not_restored": len(found.not_restored)}
         audit.add_entry(principal, tx, "pack.undone", f"tenant:{principal.tenant_id}", details, now)

@@ -241,6 +241,25 @@ def test_a_conflict_of_a_pack_is_told_with_both_values_and_decided_per_field(cli
     assert client.get("/v1/entities/site/S-1", headers=headers).json()["properties"]["area"] == 9
 
 
+def test_what_left_a_pack_is_listed_and_pruned(client: TestClient) -> None:
+    headers, files = operator_headers("acme"), {**sample_pack_files("acme", "acme.example"), **SITES}
+    client.put("/v1/pack", json={"files": files}, headers=headers)
+    client.put("/v1/pack", json={"files": sample_pack_files("acme", "acme.example")}, headers=headers)
+    status = client.get("/v1/pack/status", headers=headers).json()
+    assert [one["applied_by"] for one in status["applies"]] == ["operator"]
+    assert (status["edits"], status["deletable"]) == ([], ["site/S-1"])
+    assert [one["item"] for one in status["kept"]] == ["entity_type/site"]
+
+    planned = client.post("/v1/pack/prune", json={"dry_run": True}, headers=headers).json()
+    assert (planned["dry_run"], planned["deleted"]) == (True, ["site/S-1"])
+    assert client.post("/v1/pack/prune", json={}, headers=headers).json()["deleted"] == ["site/S-1"]
+    assert client.get("/v1/entities/site/S-1", headers=headers).status_code == 404
+    for role in ("viewer", "editor"):
+        key = create_key_headers(client, "acme", role)
+        assert client.get("/v1/pack/status", headers=key).status_code == 403
+        assert client.post("/v1/pack/prune", json={}, headers=key).status_code == 403
+
+
 def test_an_undo_without_an_apply_and_by_a_viewer_is_refused(client: TestClient, acme: str) -> None:
     headers = operator_headers(acme)
     assert client.post("/v1/pack/undo", json={}, headers=headers).status_code == 200

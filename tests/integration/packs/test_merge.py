@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from parlour.documents import authored_documents
-from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.errors import Forbidden, InvalidRequest, NotFound
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.packs.apply import ApplyOptions, ApplyResult, apply
 from parlour.packs.merge import Decisions
+from parlour.packs.prune import prune_pack
+from parlour.packs.status import PackStatus, read_status
 from parlour.packs.undo import Undo, undo_apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
@@ -42,6 +44,14 @@ class PackTenant:
     def undo(self) -> Undo:
         self.now += timedelta(minutes=1)
         return undo_apply(self.operator, self.database, self.embedder, self.now).undo
+
+    def status(self) -> PackStatus:
+        return read_status(self.operator, self.database)
+
+    def prune(self, *, dry_run: bool = False) -> list[str]:
+        self.now += timedelta(minutes=1)
+        done = prune_pack(self.operator, self.database, self.embedder, self.now, dry_run=dry_run)
+        return [change.item.handle for change in done.changes]
 
     def edit(self, ref: str, **properties: object) -> None:
         with self.database.transaction(self.operator) as tx:
@@ -305,6 +315,60 @@ def test_what_is_above_the_clearance_is_neither_listed_nor_pruned_nor_shown(acme
 
     assert "site/S-2" not in " ".join([*result.not_in_pack, *map(str, result.merge.changes)])
     assert acme.record("site/S-2") is not None
+
+
+def test_status_lists_applies_edits_and_what_left(acme: PackTenant) -> None:
+    first = acme.status()
+    assert (first.edits, first.left_pack, len(first.applies)) == ([], [], 1)
+    assert first.applies[0].changed_items == first.item_count
+    acme.edit("site/S-1", area=150)
+    acme.delete("site/S-2")
+    acme.apply({**SMALL_PACK, "humans/mira.yaml": SMALL_PACK["humans/mira.yaml"].replace("kind", "brisk")})
+
+    found = acme.status()
+    assert [(one.item.handle, one.fields) for one in found.edits] == [
+        ("site/S-1 beside site/S-2", ()),
+        ("site/S-1", ("properties.area",)),
+        ("site/S-2", ()),
+    ]
+    assert [one.changed_items for one in found.applies] == [1, first.item_count]
+    assert found.applies[0].applied_at == acme.now
+
+
+def test_prune_without_a_pack_deletes_what_left_and_keeps_what_people_changed(acme: PackTenant) -> None:
+    acme.edit("site/S-2", notes="the safe is open")
+    acme.apply(PRUNED)
+    before = acme.status().left_pack
+    deletable = [item.handle for item, reason in before if not reason]
+    kept = {item.handle: reason for item, reason in before if reason}
+    assert deletable
+    assert "people changed it" in kept["site/S-2"]
+
+    assert acme.prune(dry_run=True) == deletable
+    assert acme.status().left_pack == before
+    assert acme.prune() == deletable
+    assert [item.handle for item, _ in acme.status().left_pack] == [*kept]
+    assert acme.prune() == []
+    assert acme.undo().not_restored == []
+    assert acme.status().left_pack == before
+
+
+def test_status_and_prune_leave_out_what_is_above_the_clearance(acme: PackTenant) -> None:
+    acme.edit("site/S-2", notes="the safe is open")
+    acme.apply(PRUNED)
+    low = PackTenant(acme.database, replace(acme.operator, clearance=1), acme.embedder, acme.now)
+    assert "site/S-2" not in {item.handle for item, _ in low.status().left_pack}
+    assert "site/S-2" not in low.prune()
+    assert acme.record("site/S-2") is not None
+
+
+def test_status_and_prune_need_an_admin(acme: PackTenant) -> None:
+    editor = PackTenant(
+        acme.database, replace(acme.operator, kind="member", roles=frozenset({"editor"})), acme.embedder, acme.now
+    )
+    for call in (editor.status, editor.prune):
+        with pytest.raises(Forbidden):
+            call()
 
 
 def test_undo_restores_everything_but_what_changed_since(acme: PackTenant) -> None:

@@ -10,6 +10,7 @@ import { useAction } from "../../ui/resource";
 import { Notice } from "../../ui/states";
 import { Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
+import { PackStatus } from "./PackStatus";
 import { readPackFolder } from "./pack_folder";
 
 type Applied = Schema["PackAppliedView"];
@@ -26,6 +27,8 @@ export function Pack() {
   const [isPruning, setPruning] = useState(false);
   const [taken, setTaken] = useState<ReadonlySet<string>>(new Set());
   const [message, setMessage] = useState("");
+  /** Counts what was written, so that the status is read again. */
+  const [written, setWritten] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const send = (pack: Files, prune: boolean, take: ReadonlySet<string>, dryRun: boolean) => {
     const decisions = [...take].map((key) => {
@@ -51,6 +54,7 @@ export function Pack() {
     const done = await send(files, isPruning, taken, false);
     setPlan(null);
     setFiles(null);
+    setWritten(written + 1);
     setMessage(`Applied to ${done.tenant}. You can undo it below until the next pack is applied.`);
   });
   const decide = (prune: boolean, take: ReadonlySet<string>) => {
@@ -97,7 +101,8 @@ export function Pack() {
           />
         )}
       </section>
-      <UndoCard />
+      <UndoCard onDone={() => setWritten(written + 1)} />
+      <PackStatus key={written} />
     </>
   );
 }
@@ -255,7 +260,7 @@ function shown(value: unknown, field: string | null): string {
 }
 
 /** Undo the last apply, after a look at what would be restored. */
-function UndoCard() {
+function UndoCard({ onDone }: { onDone: () => void }) {
   const [plan, setPlan] = useState<Undone | null>(null);
   const [message, setMessage] = useState("");
   const look = useAction(async () => {
@@ -265,6 +270,7 @@ function UndoCard() {
   const undo = useAction(async () => {
     const done = await body(api.POST("/v1/pack/undo", { body: { dry_run: false } }));
     setPlan(null);
+    onDone();
     setMessage(`Undone. ${plural(done.restored.length, "item")} restored.`);
   });
   return (

@@ -12,6 +12,9 @@ from parlour.api.configuration_schemas import (
     BindingView,
     PackAppliedView,
     PackFiles,
+    PackPrune,
+    PackPrunedView,
+    PackStatusView,
     PackUndo,
     PackUndoneView,
     PackView,
@@ -29,6 +32,8 @@ from parlour.infra.secrets import SecretStatus
 from parlour.packs.apply import ApplyOptions, apply
 from parlour.packs.export import export
 from parlour.packs.merge import Decisions
+from parlour.packs.prune import prune_pack
+from parlour.packs.status import read_status
 from parlour.packs.undo import undo_apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
@@ -70,6 +75,23 @@ def undo_pack(undo: PackUndo, caller: Admin) -> PackUndoneView:
     if not undo.dry_run:
         request_embedding(services, tenant_id)
     return pack_views.undone_view(done, dry_run=undo.dry_run)
+
+
+@router.get("/pack/status")
+def get_pack_status(caller: Admin) -> PackStatusView:
+    """Return which packs were applied when and by whom, what people changed since, and what left the pack."""
+    with caller.dependencies.databases.borrow() as database:
+        return pack_views.status_view(read_status(caller.principal, database))
+
+
+@router.post("/pack/prune")
+def prune_left_items(prune: PackPrune, caller: Admin) -> PackPrunedView:
+    """Delete what left the pack. What people changed since, and what is in use, stays and is listed."""
+    services, tenant_id = caller.dependencies, caller.principal.tenant_id
+    with services.databases.borrow() as database:
+        embedder = services.embedding_spaces.tenant_embedder(database, tenant_id)
+        done = prune_pack(caller.principal, database, embedder, caller.now, dry_run=prune.dry_run)
+    return pack_views.pruned_view(done, dry_run=prune.dry_run)
 
 
 @router.get("/pack")
