@@ -16,6 +16,10 @@ export default defineConfig({
     // The Content-Security-Policy allows neither `data:` addresses nor inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { input: ["index.html", "chat.html"] },
+    rolldownOptions: {
+      input: { index: "index.html", chat: "chat.html", embed: "embed.html", widget: "src/widget.ts" },
+      // Pages of other hosts name the widget, so its name stays.
+      output: { entryFileNames: ({ name }) => (name === "widget" ? "widget.js" : "assets/[name]-[hash].js") },
+    },
   },
 });

@@ -11,14 +11,14 @@ import "./styles/tokens.css";
 import "./styles/controls.css";
 import { EmptyState, ErrorState } from "./ui/states";
 
-/** Show the agent of the address, `#/TENANT/BINDING?about=risk/R-03`, or the first one of this host. */
+/** Show the agent of the address, `#/TENANT/BINDING?about=risk/R-03`, or the first one. An agent's own host has one alone. */
 async function start(root: HTMLElement): Promise<void> {
   try {
-    const { bindings, stream } = await loadSettings();
+    const { bindings, stream, is_agent_host: isAgentHost } = await loadSettings();
     const store = new ChatStore({ agents: bindings, stream });
     effect(() => {
       const current = route.value;
-      untracked(() => openAddress(store, current));
+      untracked(() => openAddress(store, isAgentHost ? { ...current, path: [] } : current));
     });
     render(<ChatPage store={store} />, root);
   } catch (error) {

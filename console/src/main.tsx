@@ -13,7 +13,9 @@ import "./styles/shell.css";
 /** Load the settings, complete a sign-in that is under way, and show the console. */
 async function start(root: HTMLElement): Promise<void> {
   try {
-    const { local } = await loadSettings();
+    const { local, is_agent_host: isAgentHost } = await loadSettings();
+    // An agent's own host opens its chat: operators use the address of the deployment.
+    if (isAgentHost) return location.replace("chat.html");
     const token = await completeOidc();
     if (token) await signInWith(token);
     else if (local) await signInLocally(fetchLocalToken);

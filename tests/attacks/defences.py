@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import psycopg
 
+from parlour.api.routes import embedded_chat
 from parlour.conversations import outgoing_links, reply, tool_execution
 from parlour.records import crud, record_links
 from parlour.tenancy import access, rate_limits
@@ -58,6 +59,11 @@ def _keep_links(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(outgoing_links, "filter_links", unfiltered))
 
 
+def _embed_anywhere(_desk: ConversationHarness, stack: ExitStack) -> None:
+    origins = ("https://evil.example", "https://www.northbank.example")
+    stack.enter_context(patch.object(embedded_chat, "list_embed_origins", lambda _channels: origins))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
@@ -67,6 +73,7 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "anonymous-share": _share_the_cap,
     "token-epoch": _keep_tokens,
     "links": _keep_links,
+    "embed-hosts": _embed_anywhere,
 }
 """By the name that `--without` knows them by."""
 

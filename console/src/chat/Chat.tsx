@@ -3,11 +3,12 @@ import { ModelLine } from "../shell/ModelBadge";
 import { Button } from "../ui/Button";
 import { Skeleton } from "../ui/states";
 import { AgentPicker } from "./AgentPicker";
-import type { Agent } from "./agent";
+import { inkOn, type Agent } from "./agent";
 import type { ChatStore } from "./chat_store";
 import "./chat.css";
 import { Composer } from "./Composer";
 import { pollConversation } from "./conversation_poll";
+import { Face } from "./Face";
 import { ConversationPanel } from "./ConversationPanel";
 import { Thread } from "./Thread";
 
@@ -41,7 +42,8 @@ export function Chat({ store, onPick, onLeaveRecord, titleLevel: Title = "h1" }:
   };
   return (
     <section
-      class={["chat", isListed && "listing", isOver && "over"].filter(Boolean).join(" ")}
+      class={["chat", isListed && "listing", isOver && "over", agent.colour && "branded"].filter(Boolean).join(" ")}
+      style={agent.colour ? { "--brand": agent.colour, "--brand-ink": inkOn(agent.colour) } : {}}
       aria-label={`Chat with ${agent.name}`}
       onDragOver={(event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
@@ -55,6 +57,7 @@ export function Chat({ store, onPick, onLeaveRecord, titleLevel: Title = "h1" }:
       onPaste={(event) => takeFiles(event, event.clipboardData?.files)}
     >
       <header class="chat-head">
+        {agent.face && <Face agent={agent} />}
         <div class="chat-who">
           <AgentPicker agents={store.agents.value} agent={agent} onPick={onPick} titleLevel={Title} />
         </div>

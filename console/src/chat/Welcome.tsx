@@ -1,5 +1,6 @@
 import { Mark } from "../shell/Mark";
 import type { Agent } from "./agent";
+import { Face } from "./Face";
 
 const SAMPLES = ["What can you help me with?", "What happened most recently?"];
 
@@ -8,7 +9,7 @@ export function Welcome({ agent, onPick }: { agent: Agent; onPick: (text: string
   const samples = agent.samples.length ? agent.samples : SAMPLES;
   return (
     <div class="chat-welcome">
-      <Mark />
+      {agent.face ? <Face agent={agent} /> : <Mark />}
       <h2>Talk to {agent.name}</h2>
       <p class="soft">{agent.greeting || "Ask in your own words. Answers cite their sources."}</p>
       <div class="chat-samples">

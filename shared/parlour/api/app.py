@@ -14,6 +14,7 @@ from parlour.api.routes import (
     conversations,
     costs,
     documents,
+    embedded_chat,
     entities,
     erasures,
     files,
@@ -81,6 +82,7 @@ def create_routes() -> FastAPI:
         reembedding,
         search,
         console,
+        embedded_chat,
     ):
         app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
     openapi.install_description(app)

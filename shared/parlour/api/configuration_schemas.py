@@ -43,6 +43,12 @@ class PackUndo(RequestModel):
     dry_run: bool = False
 
 
+class PackPrune(RequestModel):
+    """dry_run: say what would be deleted, and write nothing."""
+
+    dry_run: bool = False
+
+
 class StatusChange(RequestModel):
     """active: answered; paused: a polite line; archived: closed, by the operator only."""
 
@@ -124,6 +130,46 @@ class PackReasonView(ResponseModel):
     reason: str
 
 
+class PackApplyView(ResponseModel):
+    """An apply of a pack that changed something and can be undone."""
+
+    applied_by: str
+    applied_at: datetime
+    changed_items: int
+
+
+class PackEditView(ResponseModel):
+    """What people changed in an item of the pack; without `fields` they deleted it."""
+
+    item: str
+    fields: list[str]
+
+
+class PackStatusView(ResponseModel):
+    """What packs brought to the tenant. Lists have their first 1,000 entries.
+
+    applies     those that can be undone, newest first.
+    item_count  items of the last applied pack.
+    edits       what people changed since; the next apply keeps it.
+    deletable   items that left the pack and that a prune deletes.
+    kept        items that left the pack and that a prune keeps, and why.
+    """
+
+    applies: list[PackApplyView]
+    item_count: int
+    edits: list[PackEditView]
+    deletable: list[str]
+    kept: list[PackReasonView]
+
+
+class PackPrunedView(ResponseModel):
+    """What a prune deleted or, in a dry run, would delete; what stays, and why."""
+
+    dry_run: bool
+    deleted: list[str]
+    not_deleted: list[PackReasonView]
+
+
 class PackAppliedView(ResponseModel):
     """What applying a pack did or, in a dry run, would do. Lists have their first 1,000 entries.
 
@@ -164,7 +210,11 @@ class BindingListView(ResponseModel):
 
 
 class ConsoleAgentView(ResponseModel):
-    """An agent that visitors can talk to; `samples` are questions to begin with."""
+    """An agent that visitors can talk to; `samples` are questions to begin with.
+
+    face    an emoji or letters beside the name; empty: the product's mark.
+    colour  of buttons, as #rrggbb; empty: the product's.
+    """
 
     tenant: str
     slug: str
@@ -172,6 +222,8 @@ class ConsoleAgentView(ResponseModel):
     greeting: str
     channels: list[str]
     samples: list[str]
+    face: str
+    colour: str
 
 
 class SignInView(ResponseModel):
@@ -214,6 +266,7 @@ class ConsoleSettingsView(ResponseModel):
     stream   whether replies can be followed as a stream; else their events are polled.
     sign_in  how members sign in; none: with an API key only.
     model    who answers on a laptop: a real model, the offline model or the demo's script; null in the cloud.
+    is_agent_host  whether this host belongs to one agent, the only one of `bindings`.
     """
 
     environment: str
@@ -223,6 +276,7 @@ class ConsoleSettingsView(ResponseModel):
     sign_in: list[SignInView]
     attachments: AttachmentRulesView
     bindings: list[ConsoleAgentView]
+    is_agent_host: bool
 
 
 class HealthView(ResponseModel):

@@ -1,6 +1,7 @@
 """What holds for every request and response: how large, which headers, and that nothing unforeseen gets out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,12 +19,15 @@ _PACK_PATH = "/v1/pack"
 _CONSOLE_PATH = "/console"
 #: Files whose names change with their content; an HTML page names those of its build.
 _HASHED_PATH = "/console/assets/"
+#: The script that pages of other hosts load.
+_WIDGET_PATH = "/console/widget.js"
 _FOUND = frozenset({200, 206, 304})
 _CONSOLE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {reached}; img-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
 )
 _POLICY = "default-src 'none'; frame-ancestors 'none'"
+_EMBED_ORIGINS = "embed_origins"
 _COMMON_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -66,11 +70,23 @@ def max_body_bytes(path: str) -> int:
     return MAX_PACK_BYTES if path == _PACK_PATH else MAX_BODY_BYTES
 
 
-def security_headers(path: str, origins: str = "") -> Mapping[str, str]:
-    """Return the security headers of a response at `path`."""
+def allow_embedding(scope: Scope, origins: Sequence[str]) -> None:
+    """Let pages of these origins show the response to this request in a frame. None: nobody may, as everywhere."""
+    scope["state"][_EMBED_ORIGINS] = tuple(origins)
+
+
+def security_headers(path: str, origins: str = "", embed_origins: Sequence[str] = ()) -> Mapping[str, str]:
+    """Return the security headers of a response at `path`; pages of `embed_origins` may show it in a frame."""
     if path.startswith(_CONSOLE_PATH):
-        policy = _CONSOLE_POLICY.format(reached=f"'self' {origins}".strip())
-        return {**_COMMON_HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+        policy = _CONSOLE_POLICY.format(
+            reached=f"'self' {origins}".strip(), ancestors=" ".join(embed_origins) or "'none'"
+        )
+        headers = {**_COMMON_HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+        if embed_origins:
+            del headers["X-Frame-Options"]  # it knows no list of hosts; the policy replaces it
+        if path == _WIDGET_PATH:
+            headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        return headers
     return {**_COMMON_HEADERS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
 
 
@@ -79,6 +95,7 @@ class _ResponseSender:
 
     def __init__(self, scope: Scope, send: Send, origins: str) -> None:
         self._path = scope["path"]
+        self._state: MutableMapping[str, Any] = scope.setdefault("state", {})
         self._origins = origins
         self._send = send
         self.is_started = False
@@ -87,7 +104,7 @@ class _ResponseSender:
         if message["type"] == "http.response.start":
             self.is_started = True
             found = MutableHeaders(scope=message)
-            for name, value in security_headers(self._path, self._origins).items():
+            for name, value in security_headers(self._path, self._origins, self._state.get(_EMBED_ORIGINS, ())).items():
                 found[name] = value
             if self._path.startswith(_HASHED_PATH) and message["status"] in _FOUND:
                 found["Cache-Control"] = "public, max-age=31536000, immutable"

@@ -44,6 +44,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "set_daily_cap": {"daily_cap_usd": "12.50"},
     "apply_pack": {"files": {"tenant.yaml": "slug: northbank\ndisplay_name: Northbank\n"}, "dry_run": True},
     "undo_pack": {"dry_run": True},
+    "prune_left_items": {"dry_run": True},
     "set_tenant_status": {"status": "active"},
     "create_key": {"name": "Nightly export", "roles": ["viewer"], "clearance": 1, "scopes": ["turns", "costs"]},
     "add_member": {
@@ -63,6 +64,8 @@ BODY_EXAMPLES: Mapping[str, Json] = {
 PARAMETER_EXAMPLES: Mapping[str, Json] = {
     "Parlour-Tenant": "northbank",
     "limit": 20,
+    "get_public_agent.tenant": "northbank",
+    "get_public_agent.binding": "site-desk",
     "dry_run": True,
     "days": 7,
     "type_key": "project",

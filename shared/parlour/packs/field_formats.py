@@ -91,6 +91,8 @@ host = TextPattern(_HOST, "must be a host name in lower case, without https:// a
 #: An icon's name in the console's set.
 icon = TextPattern(r"(?:[a-z][a-z0-9-]{0,39})?", "must be the name of an icon: lower-case letters, digits and dashes")
 colour = TextPattern(r"(?:[a-z]{2,20}|#[0-9a-f]{6})?", "must be the name of a colour in lower case, or like '#0a7f6c'")
+#: A colour that a page sets as it is.
+hex_colour = TextPattern(r"(?:#[0-9a-f]{6})?", "must be a colour in lower case like '#0a7f6c'")
 #: Where a record is looked at: an https address or a path here.
 link = TextPattern(
     r"(?:(?=.{1,500}$)(?:https://[a-z0-9.:-]+)?/(?!/)[^\s\"'<>\\]*\{\{key\}\}[^\s\"'<>\\]*)?",
@@ -113,6 +115,17 @@ def tool_host(value: str) -> str:
     if not right:
         raise ValueError("must be a host name in lower case, without https:// and path, like 'api.example.com'")
     return value
+
+
+def embed_host(value: str) -> str:
+    """Validate a host whose pages may embed a chat: one name, with a port unless it is the usual one."""
+    try:
+        return tool_host(value)
+    except ValueError:
+        raise ValueError(
+            "must be one host name in lower case, without https://, path and *, like 'www.example.com'"
+            "; list each host by itself"
+        ) from None
 
 
 def iso_date(value: str) -> str:

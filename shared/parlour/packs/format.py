@@ -50,6 +50,7 @@ RecordReference = Annotated[str, field_formats.record_reference]
 Language = Annotated[str, field_formats.language]
 ReplyText = Annotated[str, Field(min_length=1, max_length=500)]
 Host = Annotated[str, AfterValidator(field_formats.tool_host)]
+EmbedHost = Annotated[str, AfterValidator(field_formats.embed_host)]
 Level = Annotated[int, BeforeValidator(_parse_level), WithJsonSchema({"enum": list(LEVEL_NAMES)})]
 Scalar = Annotated[
     Any, AfterValidator(field_formats.scalar_value), WithJsonSchema({"type": ["string", "number", "boolean"]})
@@ -260,6 +261,17 @@ class WebChannel(PackModel):
         description="Host name of the page, without https://. Names below .localhost open on your own machine."
     )
     samples: tuple[ShortText, ...] = Field(default=(), description="Questions that a chat page and the console offer.")
+    face: Annotated[str, Field(max_length=8)] = Field(
+        default="", description="An emoji or up to two letters beside the name on chat pages."
+    )
+    colour: Annotated[str, field_formats.hex_colour] = Field(
+        default="", description="The colour of buttons on chat pages, like '#0a7f6c'; its text is black or white."
+    )
+    embed_hosts: Annotated[tuple[EmbedHost, ...], Field(max_length=50)] = Field(
+        default=(),
+        description="The only hosts whose pages may embed this chat, over https; names below .localhost over http. "
+        "See docs/embed.md.",
+    )
 
 
 class Channels(PackModel):

@@ -101,8 +101,11 @@ def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick
                 "greeting": "Good morning",
                 "channels": ["web"],
                 "samples": ["What is due?"],
+                "face": "",
+                "colour": "",
             }
         ],
+        "is_agent_host": True,
     }
 
 

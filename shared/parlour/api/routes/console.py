@@ -44,9 +44,12 @@ class ConsoleFiles(StaticFiles):
             raise NotFound("The console is not built: run `make console`.")
 
 
+CONSOLE_FOLDER = Path(__file__).parents[1] / "console"
+
+
 def console_files() -> StaticFiles:
     """Return the console's files."""
-    return ConsoleFiles(Path(__file__).parents[1] / "console")
+    return ConsoleFiles(CONSOLE_FOLDER)
 
 
 @router.get("/v1/health")
@@ -71,15 +74,20 @@ def redirect_to_console() -> RedirectResponse:
 
 @router.get("/console/settings.json")
 def get_console_settings(request: Request, services: AppDependencies) -> ConsoleSettingsView:
-    """Whom a visitor can talk to at this address, and how replies can be followed."""
+    """Whom a visitor can talk to at this address, and how replies can be followed.
+
+    An agent's own host offers that agent alone.
+    """
     with services.databases.borrow() as database:
         route = _find_host(database, request)
-        tenant = _get_tenant(database, route.tenant_id) if route else None
-        here = [tenant] if tenant else []
-        shown = [slug for slug in services.showcase_tenants if slug not in {tenant.slug for tenant in here}]
-        found = [*here, *filter(None, (tenants.find_tenant_by_slug(database, slug) for slug in shown))]
+        owner = _get_tenant(database, route.tenant_id) if route else None
+        shown = () if owner else services.showcase_tenants
+        found = [owner] if owner else list(filter(None, (tenants.find_tenant_by_slug(database, one) for one in shown)))
         offered = [
-            _agent_view(tenant, binding) for tenant in found for binding in _list_public_bindings(database, tenant)
+            agent_view(tenant, binding)
+            for tenant in found
+            for binding in _list_public_bindings(database, tenant)
+            if route is None or binding.id == route.binding_id
         ]
     return ConsoleSettingsView(
         environment=services.environment,
@@ -89,6 +97,7 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
         attachments=AttachmentRulesView.model_validate(RULES),
         sign_in=[SignInView.model_validate(one) for one in services.sign_ins],
         bindings=offered,
+        is_agent_host=route is not None,
     )
 
 
@@ -116,9 +125,11 @@ def _list_public_bindings(database: Database, tenant: Tenant) -> list[Binding]:
         return [binding for binding in bindings.list_active_bindings(tx) if binding.is_open_to_visitors]
 
 
-def _agent_view(tenant: Tenant, binding: Binding) -> ConsoleAgentView:
-    web = binding.channels.get("web")
-    samples = web.get("samples") if isinstance(web, dict) else None
+def agent_view(tenant: Tenant, binding: Binding) -> ConsoleAgentView:
+    """Return what chat pages show of an agent."""
+    channel = binding.channels.get("web")
+    web = channel if isinstance(channel, dict) else {}
+    samples = web.get("samples")
     return ConsoleAgentView(
         tenant=tenant.slug,
         slug=binding.slug,
@@ -126,4 +137,6 @@ def _agent_view(tenant: Tenant, binding: Binding) -> ConsoleAgentView:
         greeting=binding.greeting,
         channels=sorted(binding.channels),
         samples=[sample for sample in samples if isinstance(sample, str)] if isinstance(samples, list) else [],
+        face=str(web.get("face") or ""),
+        colour=str(web.get("colour") or ""),
     )
