@@ -152,14 +152,14 @@ class PackStatusView(ResponseModel):
     item_count  items of the last applied pack.
     edits       what people changed since; the next apply keeps it.
     deletable   items that left the pack and that a prune deletes.
-    kept        items that left the pack and that a prune keeps, and why.
+    not_deletable  items that left the pack and that a prune keeps, and why.
     """
 
     applies: list[PackApplyView]
     item_count: int
     edits: list[PackEditView]
     deletable: list[str]
-    kept: list[PackReasonView]
+    not_deletable: list[PackReasonView]
 
 
 class PackPrunedView(ResponseModel):

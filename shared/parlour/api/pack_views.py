@@ -60,13 +60,13 @@ def undone_view(done: UndoResult, *, dry_run: bool) -> PackUndoneView:
 
 def status_view(found: PackStatus) -> PackStatusView:
     """Return the state of a tenant's pack."""
-    kept = [PackReasonView(item=item.handle, reason=reason) for item, reason in found.left_pack if reason]
+    stays = [PackReasonView(item=item.handle, reason=reason) for item, reason in found.left_pack if reason]
     return PackStatusView(
         applies=[PackApplyView.model_validate(one) for one in found.applies],
         item_count=found.item_count,
         edits=[PackEditView(item=one.item.handle, fields=[*one.fields]) for one in found.edits[:_MAX_ITEMS]],
         deletable=[item.handle for item, reason in found.left_pack if not reason][:_MAX_ITEMS],
-        kept=kept[:_MAX_ITEMS],
+        not_deletable=stays[:_MAX_ITEMS],
     )
 
 

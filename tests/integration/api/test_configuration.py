@@ -248,7 +248,7 @@ def test_what_left_a_pack_is_listed_and_pruned(client: TestClient) -> None:
     status = client.get("/v1/pack/status", headers=headers).json()
     assert [one["applied_by"] for one in status["applies"]] == ["operator"]
     assert (status["edits"], status["deletable"]) == ([], ["site/S-1"])
-    assert [one["item"] for one in status["kept"]] == ["entity_type/site"]
+    assert [one["item"] for one in status["not_deletable"]] == ["entity_type/site"]
 
     planned = client.post("/v1/pack/prune", json={"dry_run": True}, headers=headers).json()
     assert (planned["dry_run"], planned["deleted"]) == (True, ["site/S-1"])

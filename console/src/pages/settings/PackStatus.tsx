@@ -92,12 +92,12 @@ function Edits({ of: { edits } }: { of: Status }) {
   );
 }
 
-function LeftPack({ of: { deletable, kept }, onDone }: { of: Status; onDone: () => void }) {
+function LeftPack({ of: { deletable, not_deletable: stays }, onDone }: { of: Status; onDone: () => void }) {
   const work = async () => {
     await body(api.POST("/v1/pack/prune", { body: { dry_run: false } }));
     onDone();
   };
-  const rows = [...deletable.map((item) => ({ item, reason: "" })), ...kept];
+  const rows = [...deletable.map((item) => ({ item, reason: "" })), ...stays];
   return (
     <section class="card">
       <h2>Left the pack</h2>
