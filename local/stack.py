@@ -22,6 +22,8 @@ from local.processes import ProcessGroup
 from local.progress import Progress
 from local.servers import Server, command_line_options, start_server
 from local.state import Ports, StackKeys
+from parlour.packs.function_deployment import DeployedStack, deploy_functions
+from parlour.packs.function_tools import has_functions
 
 EMBEDDING_MODEL, EMBEDDING_DIMENSIONS = "all-MiniLM-L6-v2", 384
 """What local/embeddings.py serves; said here as well, since loading it takes half a second."""
@@ -146,6 +148,10 @@ class _StackStart:
         for pack in reversed(self._packs):
             with self._progress.step(f"pack ({pack.folder.name})"):
                 laptop_packs.apply_pack(addresses.console, self._keys.operator_key, pack)
+                if has_functions(pack.folder):
+                    role = deployed.outputs["PackFunctionRoleArn"]
+                    stack = DeployedStack(deployment.STACK_NAME, role)
+                    deploy_functions(emulator.client("lambda", endpoint), stack, pack.tenant, pack.folder)
         self._sign_developer_in(cluster, addresses)
         return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 

@@ -12,7 +12,7 @@ PACKAGE = Path("shared/parlour")
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"text"}),
-    frozenset({"principal"}),
+    frozenset({"principal", "pack_functions"}),
     frozenset({"infra"}),
     frozenset({"jobs"}),
     frozenset({"tenancy", "channels", "tools", "models", "prompts/assembly"}),
@@ -87,6 +87,7 @@ PURE = {
         "summaries/turn_rows",
     },
     "models": {"daily_cap", "model", "model_routing", "roles"},
+    "pack_functions": {"agent", "entry", "pydantic_ai_agent", "strands_agent", "tool"},
     "packs": {"built_in_types", "field_formats", "format", "json_schema", "reference", "validate"},
     "prompts/assembly": "*",
     "prompts/ledger": {"past_turns", "prompt_record"},

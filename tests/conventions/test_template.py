@@ -35,16 +35,20 @@ ALLOWED_ACTIONS = {
 TENANTS_KEYS = ":secret:parlour/tenants/*"
 """The tenants' own keys, named by their packs."""
 
+PACK_FUNCTIONS = ":function:${AWS::StackName}-pack-*"
+"""The code of packs: a call names the function of its turn's tenant."""
+
 ALLOWED_PATTERNS = {
     "OutboundFunction": {TENANTS_KEYS},
     "ReceiverFunction": {TENANTS_KEYS, "${MediaBucket.Arn}/*"},
     "OrchestratorFunction": {
         TENANTS_KEYS,
+        PACK_FUNCTIONS,
         "foundation-model/anthropic.*",
         ":inference-profile/*",
         "${MediaBucket.Arn}/*",
     },
-    "ToolDispatcherFunction": {TENANTS_KEYS},
+    "ToolDispatcherFunction": {TENANTS_KEYS, PACK_FUNCTIONS},
     "HttpApiFunction": {TENANTS_KEYS, "${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
     "IngestFunction": {
         "${FilesBucket.Arn}/*",
@@ -187,6 +191,13 @@ def test_what_parses_the_files_of_strangers_has_nothing_to_steal(template: Json)
     for function in FUNCTIONS:
         layers = properties(template, function).get("Layers", [])
         assert ({"Ref": "ExtractionLayer"} in layers) == (function == "file_reader")
+
+
+def test_the_code_of_packs_may_do_nothing_but_log(template: Json) -> None:
+    role = template["Resources"]["PackFunctionRole"]["Properties"]
+    statements = [one for policy in role["Policies"] for one in policy["PolicyDocument"]["Statement"]]
+    assert [action.partition(":")[0] for one in statements for action in one["Action"]] == ["logs"] * 3
+    assert role.keys() == {"AssumeRolePolicyDocument", "Policies"}
 
 
 def test_the_functions_on_the_path_of_a_person_start_from_a_snapshot(template: Json) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
-from parlour.infra.functions import LambdaFunction
+from parlour.infra.functions import LambdaFunction, LambdaPackFunctions
 from parlour.infra.objects import S3ObjectStore
 from parlour.infra.queues import SqsDelayedQueue, SqsFifoQueue
 from parlour.infra.secrets import SecretsManager
@@ -15,6 +15,7 @@ from parlour.jobs.visibility import ShortenVisibility, visibility_shortener
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
+    from mypy_boto3_lambda import LambdaClient
 
 _QUICK_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
@@ -80,6 +81,18 @@ def make_bedrock_streaming_client() -> "BedrockRuntimeClient":
 def make_function(name: str) -> LambdaFunction:
     """Return the function of this name."""
     return LambdaFunction(boto3.client("lambda", config=_FUNCTION_CONFIG), name)
+
+
+@functools.lru_cache(maxsize=8)
+def _open_function_client(seconds: int) -> "LambdaClient":
+    """Return a client that waits so long for an answer. It never repeats a call: that could do an effect twice."""
+    config = Config(connect_timeout=2, read_timeout=seconds, retries={"total_max_attempts": 1})
+    return boto3.client("lambda", config=config)
+
+
+def make_pack_functions(prefix: str) -> LambdaPackFunctions:
+    """Return the functions that run the code of packs."""
+    return LambdaPackFunctions(_open_function_client, prefix)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from parlour.bootstrap import clients
 from parlour.infra.errors import Misconfigured
+from parlour.infra.functions import PackFunctions
 from parlour.infra.postgres import Database
 from parlour.infra.settings import LaptopModelSettings
 from parlour.models import anthropic, prices
@@ -16,6 +17,7 @@ from parlour.models.anthropic import AnthropicModel
 from parlour.models.bedrock import BedrockModel
 from parlour.models.demo import DemoModel
 from parlour.models.demo_scenes import Scene, scenes_from_settings
+from parlour.models.function_model import FunctionModel
 from parlour.models.model import Model
 from parlour.models.offline import OfflineModel
 from parlour.models.simulated_cache import SimulatedCache
@@ -66,3 +68,16 @@ def add_demo_model(models: Mapping[str, Model], scenes: tuple[Scene, ...]) -> Ma
     if not scenes:
         return models
     return {**models, DemoModel.provider: DemoModel(scenes, _simulated_cache, time.sleep)}
+
+
+def make_agent_loops(functions: PackFunctions, database: Database, tenant_id: UUID) -> FunctionModel:
+    """Return the agent loops of the tenant's own pack."""
+
+    def find_slug() -> str:
+        with database.transaction(tenant_id) as tx:
+            tenant = tenants.find_own_tenant(tx)
+        if tenant is None:
+            raise Misconfigured("the tenant is gone")
+        return tenant.slug
+
+    return FunctionModel(functions, find_slug)

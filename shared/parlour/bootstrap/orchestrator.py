@@ -9,7 +9,12 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.embedding_models import make_embedding_spaces
-from parlour.bootstrap.model_providers import add_demo_model, make_providers, read_demo_scenes
+from parlour.bootstrap.model_providers import (
+    add_demo_model,
+    make_agent_loops,
+    make_providers,
+    read_demo_scenes,
+)
 from parlour.bootstrap.model_providers import preload as preload_providers
 from parlour.bootstrap.tool_endpoints import make_endpoints
 from parlour.conversations.inbound_messages import SessionWakeup
@@ -31,6 +36,7 @@ def build_orchestrator() -> MessageHandler[JsonObject]:
     """One wake-up: the session's turn, within the seconds that are left."""
     settings = load_settings(OrchestratorSettings)
     secrets = clients.make_secret_store()
+    functions = clients.make_pack_functions(settings.pack_function_prefix)
     services = TurnDependencies(
         database=make_database(settings, secrets),
         models={},
@@ -55,6 +61,8 @@ def build_orchestrator() -> MessageHandler[JsonObject]:
         )
         wakeup = SessionWakeup.parse(body)
         scenes = read_demo_scenes(settings, models, services.database, wakeup.tenant_id)
-        run_session(replace(services, models=add_demo_model(models, scenes)), wakeup, seconds_left)
+        agents = make_agent_loops(functions, services.database, wakeup.tenant_id)
+        models = {**add_demo_model(models, scenes), agents.provider: agents}
+        run_session(replace(services, models=models), wakeup, seconds_left)
 
     return with_time_limit(services.database, settings, orchestrator)

@@ -8,6 +8,7 @@ from parlour.infra.secrets import SecretStore
 from parlour.infra.settings import OrchestratorSettings, ToolDispatcherSettings
 from parlour.tools.addresses import PrivateHosts
 from parlour.tools.builtin import builtin_tools
+from parlour.tools.function_endpoint import FunctionEndpoint
 from parlour.tools.http_endpoint import HttpEndpoint
 from parlour.tools.python_endpoint import PythonEndpoint
 from parlour.tools.run import Endpoints
@@ -22,6 +23,7 @@ def make_endpoints(settings: OrchestratorSettings | ToolDispatcherSettings, secr
     )
     return {
         "python": PythonEndpoint({**builtins, HAND_OFF: hand_off}, builtin_tools.BUILTIN_LOOKUPS),
+        "function": FunctionEndpoint(clients.make_pack_functions(settings.pack_function_prefix)),
         "https": http,
         "http": http,
     }

@@ -23,6 +23,7 @@ from parlour.cli import (
     documents,
     erase,
     files,
+    functions,
     id_lookup,
     new,
     packs,
@@ -209,6 +210,7 @@ for group, name, panel in (
     (documents.app, "documents", _KNOWLEDGE),
     (pulse.app, "pulse", _KNOWLEDGE),
     (secrets.app, "secrets", _PACKS),
+    (functions.app, "functions", _PACKS),
     (attention.app, "attention", _OPERATE),
     (costs.app, "cost", _OPERATE),
     (administration.tenant, "tenant", _OPERATE),
@@ -220,7 +222,11 @@ for group, name, panel in (
 for command, panel, example in (
     (new.new, _PACKS, "Examples: parlour new dentist; parlour new dentist --template reception"),
     (new.schema, _PACKS, "Example: parlour schema my-pack/.schema"),
-    (packs.apply, _PACKS, "Examples: parlour --tenant northbank apply packs/construction; parlour apply --undo"),
+    (
+        packs.apply,
+        _PACKS,
+        "Examples: parlour apply packs/construction; parlour apply --watch my-pack; parlour apply --undo",
+    ),
     (packs.diff, _PACKS, "Example: parlour diff packs/construction"),
     (packs.export, _PACKS, "Example: parlour export my-pack"),
     (prompts.explain, _TALK, "Examples: parlour explain 5fb1b03a; parlour explain 5fb1b03a --diff 0c44e1d2"),

@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from parlour.cli.api_client import ApiClient
 from parlour.infra.errors import Misconfigured
 from parlour.infra.secrets import SecretsManager
+from parlour.packs.function_deployment import DeployedStack
 
 _CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 2})
 
@@ -40,6 +41,21 @@ class AwsAccount:
         except (BotoCoreError, ClientError) as error:
             raise Misconfigured(f"the stack {name} cannot be read: {error}") from error
         return str(stacks[0]["StackStatus"])
+
+    def open_lambda(self) -> Any:
+        """Return a client of Lambda. Raises Misconfigured without a region or the profile."""
+        return self._client("lambda")
+
+    def read_deployed_stack(self, name: str) -> DeployedStack:
+        """Return what a pack's function needs to know of a stack. Raises Misconfigured when it cannot be read."""
+        try:
+            found = self._client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+        except (BotoCoreError, ClientError) as error:
+            raise Misconfigured(f"the stack {name} cannot be read: {error}") from error
+        outputs = {one["OutputKey"]: one["OutputValue"] for one in found.get("Outputs", [])}
+        if "PackFunctionRoleArn" not in outputs:
+            raise Misconfigured(f"the stack {name} is of an older release; deploy it again")
+        return DeployedStack(name, outputs["PackFunctionRoleArn"])
 
     def _client(self, service: str) -> Any:
         try:

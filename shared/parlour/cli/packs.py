@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from parlour.cli import rendering, secrets, terminal
+from parlour.cli import functions, pack_watch, rendering, secrets, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
-from parlour.infra.errors import InvalidRequest
+from parlour.infra.errors import InvalidRequest, ParlourError
 from parlour.packs import folder as pack_folder
+from parlour.packs.function_tools import FUNCTIONS_FOLDER
 
 _COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired", "deleted")
 _SIGNS = {"created": "+", "changed": "~", "deleted": "-", "switched_off": "off"}
@@ -36,6 +37,7 @@ def apply(  # noqa: PLR0913 - one parameter per option
         list[str] | None, typer.Option(metavar="ITEM", help="Take all of this item from the pack, such as risk/R-03.")
     ] = None,
     prune: PruneOption = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Apply again after every change, until Ctrl-C.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Undo the last apply; takes no folder.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     as_json: JsonOption = False,
@@ -49,6 +51,9 @@ def apply(  # noqa: PLR0913 - one parameter per option
         return
     if pack is None:
         raise InvalidRequest("give the folder that contains tenant.yaml, such as: parlour apply packs/construction")
+    if watch:
+        _watch(target, pack, {"conflicts": "take" if take else "keep"})
+        return
     files = pack_folder.read_folder(pack)
     decisions = [{"item": item, "choice": "take"} for item in take_item or ()]
     options: dict[str, object] = {"conflicts": "take" if take else "keep", "decisions": decisions, "prune": prune}
@@ -75,6 +80,21 @@ def export(
     files = get_api_client(context).request("GET", "v1/pack")["files"]
     pack_folder.write_folder(folder, files)
     terminal.print_line(f"{len(files)} files in {folder}")
+
+
+def _watch(target: ApiClient, pack: Path, options: Mapping[str, object]) -> None:
+    """Apply now and after every change; a mistake in a file is printed, and the next change is tried."""
+    terminal.print_note(f"Watching {pack}. Ctrl-C ends it.")
+    code_before = None
+    for _ in pack_watch.list_changes(pack, target.dependencies.sleep):
+        try:
+            _show(_send(target, pack_folder.read_folder(pack), options), as_json=False)
+            code = pack_watch.fingerprint(pack / FUNCTIONS_FOLDER)
+            if code and code != code_before and target.stack_file is not None:
+                terminal.print_line(functions.deploy_to_laptop(target, pack))
+                code_before = code
+        except (ParlourError, OSError) as problem:
+            terminal.print_error(rendering.strip_control_codes(str(problem)))
 
 
 def _send(target: ApiClient, files: Mapping[str, str], options: Mapping[str, object]) -> Any:

@@ -65,7 +65,15 @@ class EmbeddingSettings(EmbeddingModelSettings):
     embedding_queue_url: str
 
 
-class ToolSettings(Settings):
+class PackFunctionSettings(Settings):
+    """Where the code of packs runs."""
+
+    pack_function_prefix: str = Field(
+        default="parlour-pack-", description="how the function with a tenant's code is named; its slug follows"
+    )
+
+
+class ToolSettings(PackFunctionSettings):
     """What tools may reach besides public hosts that their tenant lists."""
 
     private_tool_hosts: str = Field(

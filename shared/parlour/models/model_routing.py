@@ -21,6 +21,9 @@ OFFLINE_PROVIDER = "offline"
 DEMO_PROVIDER = "demo"
 """The provider that plays a pack's scenes on a laptop without a key: the demo model."""
 
+FUNCTION_PROVIDER = "function"
+"""The provider that is the pack's own agent loop; its models are functions of the pack."""
+
 KEYLESS_PROVIDERS = frozenset({OFFLINE_PROVIDER, DEMO_PROVIDER})
 """The providers that are no models: what they answer is scripted or quoted."""
 
@@ -72,6 +75,8 @@ def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelCh
     first = routing.get(purpose) if purpose in PURPOSES else None
     fallback = routing.get("fallback")
     wanted = [first or routing["default"], *(fallback if isinstance(fallback, list) else [])]
+    if purpose != "default" and _is_function(routing["default"]):  # an agent loop answers turns, it writes no summaries
+        wanted = [entry for entry in [*wanted, routing["cheap"]] if not _is_function(entry)]
     return list(
         dict.fromkeys(
             ModelChoice(str(entry["provider"]), str(entry["model"])) for entry in wanted if isinstance(entry, dict)
@@ -88,7 +93,7 @@ def filter_available(choices: list[ModelChoice], providers: Collection[str]) -> 
     served = [choice for choice in choices if choice.provider in providers]
     if served:
         return served
-    if set(providers) <= KEYLESS_PROVIDERS:
+    if set(providers) <= {*KEYLESS_PROVIDERS, FUNCTION_PROVIDER}:
         return [DEMO_MODEL if DEMO_PROVIDER in providers else OFFLINE_MODEL]
     wanted = ", ".join(dict.fromkeys(choice.provider for choice in choices))
     raise Misconfigured(f"model_routing asks for {wanted}, which is not configured: set its key or choose another")
@@ -103,9 +108,15 @@ def _find_problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
     for purpose in PURPOSES:
         if purpose in routing:
             yield from _entry_problems(purpose, routing[purpose])
+    if _is_function(routing.get("default")) and "cheap" not in routing:
+        yield "cheap", "is missing: the agent loop answers turns only; name a model that writes summaries"
     yield from _fallback_problems(routing.get("fallback", []))
     if routing.get("strategy", "rule") not in STRATEGIES:
         yield "strategy", f"is not one of {', '.join(STRATEGIES)}"
+
+
+def _is_function(entry: Json) -> bool:
+    return isinstance(entry, dict) and entry.get("provider") == FUNCTION_PROVIDER
 
 
 def _fallback_problems(fallback: Json) -> Iterator[tuple[str, str]]:

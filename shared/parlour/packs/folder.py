@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from parlour.infra.errors import InvalidPack, InvalidRequest, PackProblem
-from parlour.packs import pack_parser
+from parlour.packs import function_tools, pack_parser
 from parlour.text.spelling_suggestions import list_options
 
 
 def read_folder(folder: Path) -> dict[str, str]:
     """Return the files of a pack by path below `folder`, with /. Hidden files and folders are skipped.
+
+    Functions of the pack become files in `tools/`; a file that is there wins.
 
     InvalidRequest when the folder is missing, is no pack or cannot be read; InvalidPack for files that are not UTF-8
     text, and for a pack that is too large.
@@ -17,7 +19,7 @@ def read_folder(folder: Path) -> dict[str, str]:
     if not folder.is_dir():
         raise InvalidRequest(f"{folder} is not a folder; give the folder that contains {pack_parser.TENANT_FILE}")
     try:
-        return _read_pack(folder)
+        return {**function_tools.read_function_tools(folder), **_read_pack(folder)}
     except OSError as error:
         raise InvalidRequest(f"{error.filename} cannot be read: {error.strerror}") from None
 
@@ -57,7 +59,9 @@ def _read_pack(folder: Path) -> dict[str, str]:
     shown = {
         name: path
         for name, path in paths.items()
-        if name not in pack_parser.IGNORED_FILES and not any(part.startswith(".") for part in name.split("/"))
+        if name not in pack_parser.IGNORED_FILES
+        and not name.startswith(f"{function_tools.FUNCTIONS_FOLDER}/")
+        and not any(part.startswith(".") for part in name.split("/"))
     }
     problems = pack_parser.find_size_problems({name: path.stat().st_size for name, path in shown.items()})
     if problems:

@@ -144,10 +144,11 @@ class Team(PackModel):
 class ModelChoice(PackModel):
     """One model of one provider."""
 
-    provider: Literal["anthropic", "bedrock", "offline"] = Field(
-        description="Who serves the model; `offline` needs no key and only quotes what a search finds."
+    provider: Literal["anthropic", "bedrock", "function", "offline"] = Field(
+        description="Who serves the model. `offline` needs no key and only quotes what a search finds; `function` "
+        "is an agent of the pack's own code."
     )
-    model: Name = Field(description="The model's name at the provider.")
+    model: Name = Field(description="The model's name at the provider; for `function`, module.name of the agent.")
 
 
 class ModelRouting(PackModel):
@@ -351,7 +352,7 @@ class Binding(PackModel):
 
 
 class Tool(PackModel):
-    """Something that a model may call over HTTP."""
+    """Something that a model may call: an address, or a function of the pack."""
 
     description: Annotated[str, Field(min_length=1, max_length=2_000)] = Field(
         description="What the model reads: what the tool does, and when to use it."
@@ -361,7 +362,8 @@ class Tool(PackModel):
         description="The JSON Schema of the arguments: type object, properties, required.",
     )
     endpoint: str = Field(
-        description="An https address on one of the tenant's `tool_hosts`, or `python:NAME` for a built-in tool."
+        description="An https address on one of the tenant's `tool_hosts`, `function:MODULE.NAME` for a function of "
+        "the pack, or `python:NAME` for a built-in tool."
     )
     auth: Identifier | None = Field(
         default=None, description="A name in the tenant's `secrets`, sent as a bearer token."

@@ -84,7 +84,7 @@ class Endpoint(Protocol):
 
 
 type Endpoints = Mapping[str, Endpoint]
-"""By scheme: python, https, http."""
+"""By scheme: python, function, https, http."""
 
 
 def get_endpoint(tool: Tool, endpoints: Endpoints) -> Endpoint:

@@ -13,6 +13,9 @@ from parlour.infra.json_values import Json, JsonObject, canonical_json
 BUILTIN_SCHEME = "python:"
 """The scheme of endpoints that are functions of Parlour's own: `python:search_knowledge`."""
 
+FUNCTION_SCHEME = "function:"
+"""The scheme of endpoints that are functions of the pack: `function:module.name`."""
+
 KEY_PLACEHOLDER = "{key}"
 """Where a lookup's URL takes the key of the call that is asked about."""
 
@@ -23,6 +26,7 @@ DEFAULT_HEAVY_SECONDS, MAX_HEAVY_SECONDS = 600, 7 * 86_400
 _PORTS = {"https": 443, "http": 80}
 _INVALID_URL_CHARS = re.compile(r"[\s\\\x00-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_FUNCTION_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)+", re.IGNORECASE)
 _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 
 
@@ -31,7 +35,8 @@ class Tool:
     """A tool as the tenant configured it.
 
     schema            JSON Schema (draft 2020-12) of the arguments, an object.
-    endpoint          `python:<name>`: built in; `https://...` (or `http://...` where the deployment allows the host).
+    endpoint          `python:<name>`: built in; `function:<module>.<name>`: a function of the pack; `https://...` (or
+                      `http://...` where the deployment allows the host).
     auth              the name of a secret, never its value.
     writes            it changes something outside the turn: each call is an effect, run at most once.
     idempotent        calls with the same key are carried out once, however many arrive: it may be called again.
@@ -77,7 +82,7 @@ class Tool:
 
     @property
     def scheme(self) -> str:
-        """Which kind of endpoint it has: python, https, http."""
+        """Which kind of endpoint it has: python, function, https, http."""
         return self.endpoint.partition(":")[0]
 
     @property
@@ -122,17 +127,25 @@ def _lookup_problems(tool: Tool) -> list[tuple[str, str]]:
         known = tool.lookup is not None and tool.lookup.startswith(BUILTIN_SCHEME)
         return [] if known else [("lookup", f"begin with {BUILTIN_SCHEME}: the endpoint is built in")]
     found = _address_problems("lookup", tool.lookup or "", tool)
+    if tool.endpoint.startswith(FUNCTION_SCHEME):
+        same = tool.lookup == tool.endpoint
+        return [] if same else [("lookup", "repeat the endpoint: the function has the lookup")]
     if KEY_PLACEHOLDER not in (tool.lookup or ""):
         found.append(("lookup", f"put {KEY_PLACEHOLDER} where the call's key belongs"))
     return found
 
 
+def _function_problems(field: str, address: str) -> list[tuple[str, str]]:
+    is_named = address.startswith(BUILTIN_SCHEME) or _FUNCTION_NAME.fullmatch(address.removeprefix(FUNCTION_SCHEME))
+    return [] if is_named else [(field, "name the function as function:module.name")]
+
+
 def _address_problems(field: str, address: str, tool: Tool) -> list[tuple[str, str]]:
     """Return what is wrong with an address, apart from what only the deployment knows: which names are private."""
-    if address.startswith(BUILTIN_SCHEME):
-        return []
+    if address.startswith((BUILTIN_SCHEME, FUNCTION_SCHEME)):
+        return _function_problems(field, address)
     if not address.startswith(("https://", "http://")):
-        return [(field, f"begin with {BUILTIN_SCHEME} or https://")]
+        return [(field, f"begin with {BUILTIN_SCHEME}, {FUNCTION_SCHEME} or https://")]
     try:
         parts, host = urlsplit(address), host_of(address)
     except ValueError:

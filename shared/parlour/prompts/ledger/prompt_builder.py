@@ -7,7 +7,7 @@ from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.models.model_routing import KEYLESS_PROVIDERS
+from parlour.models.model_routing import FUNCTION_PROVIDER, KEYLESS_PROVIDERS
 from parlour.prompts.assembly import call_stubs, history, token_factors
 from parlour.prompts.assembly import compaction as leading
 from parlour.prompts.assembly.assembler import AssembledPrompt, PreparedTurn, prepare_turn
@@ -176,7 +176,7 @@ class PromptBuilder:
 
         `reported`: input tokens by the model's report. The offline model and the demo model only estimate them.
         """
-        if provider in KEYLESS_PROVIDERS:
+        if provider in {*KEYLESS_PROVIDERS, FUNCTION_PROVIDER}:  # a loop reports the sum of its model calls
             return None
         return token_factors.learn_token_factor(assembled.ledger.segments, reported, self.cache_state.token_factors)
 

@@ -111,7 +111,11 @@ class LevelOutcome:
 
 def model_choices(subject: PulseSubject, purpose: str, models: Mapping[str, Model]) -> list[ModelChoice]:
     """Return the models for the record; Misconfigured when none of the tenant's agents' models is available."""
-    return filter_available(choose_models(subject.model_routing, purpose) if subject.model_routing else [], models)
+    if not subject.model_routing:
+        return filter_available([], models)
+    # An agent loop writes no Pulses, so even `default` is asked for as background work.
+    background = "background" if purpose == "default" else purpose
+    return filter_available(choose_models(subject.model_routing, background), models)
 
 
 def draft_level(

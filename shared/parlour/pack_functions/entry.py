@@ -1,0 +1,46 @@
+"""What the function of a pack does with an event: runs the tool, its lookup, or a stretch of the agent.
+
+Only decorated functions run; the address in the event is `module.name`.
+"""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from parlour.pack_functions.agent import AgentReply, AgentRequest, FunctionAgent
+from parlour.pack_functions.tool import FunctionTool, ToolCall, ToolRefusal
+
+
+def handle(event: Mapping[str, Any], _context: object = None) -> dict[str, Any]:
+    """Return `{"result": …}`, or `{"refusal": text}` if nothing was done; what else goes wrong is raised."""
+    target = _load(event["function"])
+    match event["kind"], target:
+        case "call", FunctionTool():
+            try:
+                return {"result": _to_json(target.run(event["arguments"], ToolCall(**event["call"])))}
+            except ToolRefusal as refusal:
+                return {"refusal": str(refusal)}
+        case "lookup", FunctionTool():
+            return {"result": _to_json(target.find_result(ToolCall(**event["call"])))}
+        case "agent", FunctionAgent():
+            return {"result": _reply_to_json(target.run(AgentRequest(**event["request"])))}
+    raise TypeError(f"{event['function']} is not decorated for {event['kind']}")
+
+
+def _load(address: str) -> object:
+    module, _, name = address.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _to_json(value: object) -> Any:
+    """Return the value as JSON; what is no object becomes `{"value": …}`, and None stays."""
+    from pydantic_core import to_jsonable_python  # noqa: PLC0415
+
+    plain = to_jsonable_python(value)
+    return plain if plain is None or isinstance(plain, dict) else {"value": plain}
+
+
+def _reply_to_json(reply: AgentReply) -> dict[str, Any]:
+    calls = [{"id": one.id, "name": one.name, "arguments": dict(one.arguments)} for one in reply.calls]
+    usage = {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens}
+    return {"text": reply.text, "calls": calls, **usage}

@@ -1,0 +1,155 @@
+"""Functions and agent loops of a pack: killed anywhere, one reply and one effect."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from parlour.infra.postgres import Database
+from tests.conversation_harness import text_answer, tool_call
+from tests.integration.conversations.function_desk import FunctionDesk, open_function_desk
+
+START = "2026-03-03T10:00:00"
+BOOK = {"name": "Priya", "start": START}
+
+#: A loop without any library: it books once, then says the number. `die` kills the process before a stretch's end.
+LOOP = """
+import json, os, pathlib, parlour
+
+@parlour.agent
+def reception(request):
+    with open("{calls}", "a") as file:
+        file.write("x")
+    if os.path.exists("{die}"):
+        os.remove("{die}")
+        os._exit(1)
+    last = request.messages[-1]["content"]
+    result = next((one for one in last if one["type"] == "tool_result"), None)
+    if result is None:
+        arguments = {{"name": "Priya", "start": "2026-03-03T10:00:00"}}
+        return parlour.AgentReply(calls=[parlour.RequestedCall("book_appointment", arguments)], input_tokens=10)
+    return parlour.AgentReply("Booked: " + json.loads(result["content"])["number"], input_tokens=12, output_tokens=3)
+"""
+
+
+class Killed(BaseException):
+    """Stands for the end of Parlour's own process."""
+
+
+@pytest.fixture
+def desk(database: Database, tmp_path: Path) -> Iterator[FunctionDesk]:
+    with open_function_desk(database, tmp_path) as opened:
+        yield opened
+
+
+def add_line(desk: FunctionDesk, after: str, line: str) -> None:
+    """Put a line of code behind another one in the tool's file."""
+    file = desk.functions.code / "appointments.py"
+    text = file.read_text()
+    assert after in text
+    file.write_text(text.replace(after, f"{after}\n{line}", 1))
+
+
+def test_a_decorated_function_reads_and_writes_for_the_model(desk: FunctionDesk) -> None:
+    desk.send("salon", "Tuesday at ten, please. I am Priya.")
+    model = desk.harness.model
+    model.script = [
+        tool_call("free_times", day="2026-03-03"),
+        tool_call("book_appointment", **BOOK),
+        text_answer("Done."),
+    ]
+    desk.run_turn()
+    assert desk.bookings() == ["A-1"]
+    assert desk.replies() == ["Done."]
+    results = desk.harness.query("SELECT name, state, result FROM tool_calls ORDER BY step")
+    assert [(name, state) for name, state, _ in results] == [("free_times", "done"), ("book_appointment", "done")]
+    assert results[1][2] == {"number": "A-1", **BOOK}
+    told = desk.functions.events[-1]["call"]
+    assert isinstance(told, dict)
+    assert set(told) == {"key", "tenant", "principal", "session_id"}
+
+
+def test_a_refusal_is_told_to_the_model_and_nothing_is_done(desk: FunctionDesk) -> None:
+    desk.send("salon", "Ten, twice.")
+    calls = [tool_call("book_appointment", "a", **BOOK), tool_call("book_appointment", "b", **BOOK)]
+    desk.harness.model.script = [*calls, text_answer("The second was taken.")]
+    desk.run_turn()
+    assert desk.bookings() == ["A-1"]
+    assert desk.harness.query("SELECT state, code FROM tool_calls ORDER BY step") == [
+        ("done", None),
+        ("failed", "refused"),
+    ]
+
+
+def test_a_function_killed_after_its_effect_is_looked_up_and_not_called_again(desk: FunctionDesk) -> None:
+    add_line(desk, "    DIARY.write_text(json.dumps(diary))", "    os._exit(1)")
+    desk.send("salon", "Tuesday at ten, please.")
+    desk.harness.model.script = [tool_call("book_appointment", **BOOK), text_answer("Done.")]
+    desk.run_turn()
+    assert desk.bookings() == ["A-1"]
+    assert [event["kind"] for event in desk.functions.events] == ["call", "lookup"]
+    assert desk.harness.query("SELECT state FROM tool_calls") == [("done",)]
+
+
+def test_a_visitor_without_write_rights_does_not_reach_the_function(desk: FunctionDesk) -> None:
+    desk.harness.query("""UPDATE bindings SET writes = '{"anonymous": "none", "verified": "none"}' RETURNING id""")
+    desk.send("salon", "Tuesday at ten, please.")
+    desk.harness.model.script = [tool_call("book_appointment", **BOOK), text_answer("I may not.")]
+    desk.run_turn()
+    assert desk.functions.events == []
+    assert desk.bookings() == []
+
+
+@pytest.fixture
+def loop(desk: FunctionDesk, tmp_path: Path) -> Path:
+    """An agent loop in place of the example's; returns the file that makes its next stretch die."""
+    die = tmp_path / "die"
+    code = LOOP.format(calls=tmp_path / "calls", die=die)
+    (desk.functions.code / "reception.py").write_text(code)
+    desk.send("salon-own-loop", "Tuesday at ten, please. I am Priya.")
+    return die
+
+
+def test_a_loop_of_ones_own_answers_through_journal_and_effects(desk: FunctionDesk, loop: Path) -> None:
+    desk.run_turn()
+    assert desk.replies() == ["Booked: A-1"]
+    assert desk.bookings() == ["A-1"]
+    assert desk.harness.query("SELECT name, state FROM tool_calls") == [("book_appointment", "done")]
+    spent = desk.harness.query("SELECT provider, input_tokens, output_tokens, cost_usd FROM llm_calls ORDER BY step")
+    assert spent == [("function", 10, 0, None), ("function", 12, 3, None)]
+
+
+def test_a_loop_that_dies_in_a_stretch_is_asked_again_and_books_once(desk: FunctionDesk, loop: Path) -> None:
+    loop.touch()
+    desk.run_turn()
+    assert desk.replies() == ["Booked: A-1"]
+    assert desk.bookings() == ["A-1"]
+
+
+@pytest.mark.parametrize("killed_at", [1, 2, 3, 4])
+def test_parlour_killed_around_a_loops_calls_gives_one_reply_and_one_effect(
+    desk: FunctionDesk, loop: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
+) -> None:
+    """1: after the first stretch; 2: after the effect; 3: after the second stretch; 4: not at all."""
+    answered = 0
+    invoke = desk.functions.invoke
+
+    def invoke_and_die(tenant: str, event: dict[str, object], seconds: float) -> object:
+        nonlocal answered
+        answer = invoke(tenant, event, seconds)  # type: ignore[arg-type]
+        answered += 1
+        if answered == killed_at:
+            raise Killed
+        return answer
+
+    monkeypatch.setattr(desk.functions, "invoke", invoke_and_die)
+    wake = desk.harness.list_wakes()[-1]
+    if killed_at < 4:
+        with pytest.raises(Killed):
+            desk.run_turn(wake)
+        desk.harness.clock.now += timedelta(minutes=3)
+    desk.run_turn(wake)
+    assert desk.replies() == ["Booked: A-1"]
+    assert desk.bookings() == ["A-1"]
+    assert desk.harness.query("SELECT state FROM tool_calls") == [("done",)]
