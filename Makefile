@@ -20,6 +20,7 @@ EMULATOR := $(STATE)/emulator/.installed
 SAM := $(STATE)/sam/.installed
 CHECKS := $(STATE)/checks/.installed
 AGENTDOJO := $(STATE)/agentdojo/.installed
+AGENT_FRAMEWORKS := $(STATE)/agent-frameworks/.installed
 API_CLIENT := $(STATE)/api-client/.installed
 NODE := $(STATE)/node/.installed
 PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
@@ -68,9 +69,9 @@ logs: $(DEV) ## show the logs of the running stack's functions
 
 ##@ Work on it
 
-test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER) $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+test: $(DEV) $(EMULATOR) $(AGENT_FRAMEWORKS) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER) $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
 	@$(if $(ROOM),,$(MAKE) -j$(WORKERS) --output-sync=target check built)
-	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests examples/code-first)
 
 # The build that the stacks of the tests start from: made beside the checks, which leave a core free.
 built: $(DEV) $(SAM) $(CONSOLE)
@@ -178,7 +179,7 @@ $(CONSOLE): $(CONSOLE_SOURCES) $(API_TYPES) $(CONSOLE_PACKAGES)
 	@echo "   console: vite build"
 	@cd console && $(WITH_NODE) node_modules/.bin/vite build --logLevel=warn
 
-environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(API_CLIENT) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER) $(EXAMPLES)
+environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(API_CLIENT) $(AGENT_FRAMEWORKS) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER) $(EXAMPLES)
 
 # Environments: made when missing, brought up to date when their pinned file changed, otherwise left alone.
 

@@ -60,6 +60,7 @@ LOCK_FILES = (
     LockFile("requirements/sam.txt", ("requirements/sam.in",)),
     LockFile("requirements/checks.txt", ("requirements/checks.in",)),
     LockFile("requirements/agentdojo.txt", ("requirements/agentdojo.in",)),
+    LockFile("requirements/agent-frameworks.txt", ("requirements/agent-frameworks.in",)),
     LockFile("requirements/api-client.txt", ("requirements/api-client.in",)),
     LockFile("requirements/node.txt", ("requirements/node.in",)),
 )

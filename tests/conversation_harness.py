@@ -1,7 +1,6 @@
 """A tenant with the example pack, a scripted model, and the turns of its sessions: what tests of whole rooms use."""
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -17,88 +16,20 @@ from parlour.conversations.turn_runner import run_session
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
-from parlour.infra.queues import QueueMessage
-from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.search.index.embedders import Embedder
 from parlour.tenancy import bindings, roles, users
+from parlour.testing.doubles import FakeDelayedQueue, FakeQueue, ScriptedAnswer, ScriptedModel, WordEmbedder
 from parlour.tools.builtin import builtin_tools
 from parlour.tools.python_endpoint import PythonEndpoint
 from parlour.tools.run import BuiltinTool
 
+__all__ = ["FakeDelayedQueue", "FakeQueue", "ScriptedAnswer", "ScriptedModel", "WordEmbedder"]
+
 PHONE = "+919800000001"
-
-
-class WordEmbedder:
-    """A vector per text from the hashes of its words: texts with common words are near each other."""
-
-    model = "words"
-    dimensions = 64
-
-    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
-        return [self._vector(text) for text in texts]
-
-    def _vector(self, text: str) -> list[float]:
-        vector = [0.001] * self.dimensions
-        for word in text.lower().split():
-            vector[hashlib.md5(word.encode(), usedforsecurity=False).digest()[0] % self.dimensions] += 1.0
-        return vector
-
-
-class FakeQueue:
-    """Keeps what was sent, once per de-duplication id, like the real one within its five minutes."""
-
-    def __init__(self) -> None:
-        self.sent: dict[str, QueueMessage] = {}
-        self.error: Exception | None = None
-
-    def send(self, messages: Sequence[QueueMessage], /) -> None:
-        if self.error:
-            raise self.error
-        for message in messages:
-            self.sent.setdefault(message.deduplication_id, message)
-
-
-@dataclass
-class FakeDelayedQueue:
-    """Keeps what is to come later, and in how many seconds."""
-
-    sent: list[tuple[JsonObject, float]] = field(default_factory=list)
-    error: Exception | None = None
-
-    def send(self, body: JsonObject, seconds: float, /) -> None:
-        if self.error:
-            raise self.error
-        self.sent.append((body, seconds))
-
-
-type ScriptedAnswer = Sequence[JsonObject] | Exception
-
-
-class ScriptedModel:
-    """Answers with what the test put in: content blocks, or an error."""
-
-    provider = "anthropic"
-
-    def __init__(self) -> None:
-        self.script: list[ScriptedAnswer] = []
-        self.requests: list[ModelRequest] = []
-        self.before_completion: Callable[[], None] = lambda: None
-
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
-        self.requests.append(request)
-        answer = self.script.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        for block in answer:
-            if block["type"] == "text":
-                yield TextDelta(str(block["text"]))
-        self.before_completion()
-        wants_tools = any(block["type"] == "tool_use" for block in answer)
-        yield Completion(tuple(answer), "tool_use" if wants_tools else "end_turn", TokenUsage(100, 20, 0, 0))
 
 
 def text_answer(text: str) -> list[JsonObject]:

@@ -25,7 +25,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"conversations"}),
     frozenset({"packs", "erasure"}),
     frozenset({"api", "cli"}),
-    frozenset({"bootstrap"}),
+    frozenset({"bootstrap", "testing"}),
 )
 """The rooms from below: a room is a folder of the package, a folder in one, or the module `principal`."""
 

@@ -13,7 +13,11 @@ from pydantic import Field
 
 import parlour
 
-DIARY = Path(os.environ.get("DIARY", "/tmp/salon-diary.json"))
+
+def _diary() -> Path:
+    return Path(os.environ.get("DIARY", "/tmp/salon-diary.json"))
+
+
 HOURS = range(9, 17)
 
 
@@ -36,7 +40,7 @@ def book_appointment(
     if any(entry["start"] == start.isoformat() for entry in diary.values()):
         raise parlour.ToolRefusal("this time is taken; offer another one")
     diary[call.key] = {"number": f"A-{len(diary) + 1}", "name": name, "start": start.isoformat()}
-    DIARY.write_text(json.dumps(diary))
+    _diary().write_text(json.dumps(diary))
     return diary[call.key]
 
 
@@ -47,4 +51,4 @@ def find_booking(call: parlour.ToolCall) -> dict[str, str] | None:
 
 
 def _read() -> dict[str, dict[str, str]]:
-    return json.loads(DIARY.read_text()) if DIARY.exists() else {}
+    return json.loads(_diary().read_text()) if _diary().exists() else {}

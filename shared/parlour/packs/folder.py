@@ -7,6 +7,9 @@ from parlour.infra.errors import InvalidPack, InvalidRequest, PackProblem
 from parlour.packs import function_tools, pack_parser
 from parlour.text.spelling_suggestions import list_options
 
+_CODE_FOLDERS = (f"{function_tools.FUNCTIONS_FOLDER}/", "tests/")
+"""What a builder keeps beside the pack; it is not applied."""
+
 
 def read_folder(folder: Path) -> dict[str, str]:
     """Return the files of a pack by path below `folder`, with /. Hidden files and folders are skipped.
@@ -60,7 +63,7 @@ def _read_pack(folder: Path) -> dict[str, str]:
         name: path
         for name, path in paths.items()
         if name not in pack_parser.IGNORED_FILES
-        and not name.startswith(f"{function_tools.FUNCTIONS_FOLDER}/")
+        and not name.startswith(_CODE_FOLDERS)
         and not any(part.startswith(".") for part in name.split("/"))
     }
     problems = pack_parser.find_size_problems({name: path.stat().st_size for name, path in shown.items()})

@@ -83,7 +83,7 @@ def test_a_refusal_is_told_to_the_model_and_nothing_is_done(desk: FunctionDesk) 
 
 
 def test_a_function_killed_after_its_effect_is_looked_up_and_not_called_again(desk: FunctionDesk) -> None:
-    add_line(desk, "    DIARY.write_text(json.dumps(diary))", "    os._exit(1)")
+    add_line(desk, "    _diary().write_text(json.dumps(diary))", "    os._exit(1)")
     desk.send("salon", "Tuesday at ten, please.")
     desk.harness.model.script = [tool_call("book_appointment", **BOOK), text_answer("Done.")]
     desk.run_turn()
