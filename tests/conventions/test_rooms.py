@@ -16,7 +16,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"infra"}),
     frozenset({"jobs"}),
     frozenset({"tenancy", "channels", "tools", "models", "prompts/assembly"}),
-    frozenset({"search"}),
+    frozenset({"search", "inbox"}),
     frozenset({"records"}),
     frozenset({"documents", "files"}),
     frozenset({"tools/builtin"}),
@@ -57,6 +57,7 @@ PURE = {
     },
     "documents": {"pages", "tree"},
     "erasure": {"dead_letter_filter", "quotations", "report", "tool_writes"},
+    "inbox": {"service_hours", "thread"},
     "files": {"extract/parts", "file", "file_rows", "file_types", "problems"},
     "memory": {
         "agent_state/agent_state",

@@ -101,6 +101,7 @@ TOOLS: Mapping[str, Sequence[JsonObject]] = {
     ],
     "get_document": [{"document": DOCUMENT}, {"document": "closed-doc", "section": "Narwhal"}],
     "get_document_metadata": [{"documents": [DOCUMENT, "document/manual"]}],
+    "ask_a_person": [{"reason": f"They ask about {CLOSED}."}],
 }
 """What each tool is asked. One that is not here is asked for nothing, which is refused: see the test of it."""
 

@@ -41,6 +41,7 @@ from tests.integration.day_documents import write_documents
 from tests.integration.day_embedding import embed_and_reembed
 from tests.integration.day_erasure import age_conversations, erase_people
 from tests.integration.day_handoffs import hand_over_conversations
+from tests.integration.day_inbox import answer_in_the_inbox
 from tests.integration.day_linked_records import read_linked_records
 from tests.integration.day_long_calls import run_long_calls
 from tests.integration.day_packs import prune_and_undo_packs, reapply_pack
@@ -142,6 +143,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     reuse_and_expire_prompts(conversation)
     manage_sessions(conversation)
     hand_over_conversations(conversation)
+    answer_in_the_inbox(conversation)
     link_phone_numbers(conversation)
     erase_people(conversation)
     age_conversations(conversation)

@@ -10,7 +10,17 @@ from parlour.prompts.assembly import attachments
 from parlour.prompts.assembly.user_message import MAX_TEXT_CHARS, TOOL_RESULT_KIND, ReceivedText, has_readable_text
 
 type ReplyCause = Literal[
-    "paused", "stopped", "cap_reached", "provider_unavailable", "misconfigured", "too_many_messages"
+    "paused",
+    "stopped",
+    "cap_reached",
+    "provider_unavailable",
+    "misconfigured",
+    "too_many_messages",
+    "person_asked",
+    "person_checks",
+    "person_approves",
+    "person_late",
+    "closed_hours",
 ]
 """Why no model answers, or not yet; tenant.yaml may give each a text of its own, under `replies`.
 
@@ -20,6 +30,11 @@ cap_reached           the day's cap is reached.
 provider_unavailable  no model provider answers.
 misconfigured         a model's key or setting is wrong, or the provider refuses the request.
 too_many_messages     the user writes faster than the binding allows.
+person_asked          the conversation waits for a person.
+person_checks         it does, because something did not work.
+person_approves       it does, because a person has to agree first.
+person_late           a person takes longer than they should.
+closed_hours          it waits for a person, and nobody is on duty; {opening} is the next time somebody is.
 """
 
 REPLIES_SETTING = "replies"
@@ -49,6 +64,13 @@ MISCONFIGURED_REPLY = (
     "told; please try again later."
 )
 RATE_LIMIT_NOTICE = "You are writing faster than I can answer. I have your messages and answer them in a moment."
+PERSON_ASKED_REPLY = "I have asked a colleague to answer you here. They read what you write until then."
+PERSON_CHECKS_REPLY = (
+    "Something did not work as it should. I have asked a colleague to check it and to answer you here."
+)
+PERSON_APPROVES_REPLY = "A colleague has to agree to this first. I have asked them; they answer you here."
+PERSON_LATE_REPLY = "It takes longer than usual until a colleague answers. We have not forgotten you."
+CLOSED_HOURS_REPLY = "Nobody is on duty at the moment. A colleague answers you here from {opening}."
 DAILY_CAP_REPLY = "I have answered all I can for today. Please write again tomorrow."
 
 _EMPTY_MESSAGE_REPLY = "Your message arrived without any text. What would you like to know?"
@@ -64,6 +86,11 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "provider_unavailable": UNAVAILABLE_REPLY,
     "misconfigured": FAULT_REPLY,
     "too_many_messages": RATE_LIMIT_NOTICE,
+    "person_asked": PERSON_ASKED_REPLY,
+    "person_checks": PERSON_CHECKS_REPLY,
+    "person_approves": PERSON_APPROVES_REPLY,
+    "person_late": PERSON_LATE_REPLY,
+    "closed_hours": CLOSED_HOURS_REPLY,
 }
 
 

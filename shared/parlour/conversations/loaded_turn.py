@@ -221,7 +221,7 @@ class _TurnLoader:
             tools=tuple(tool.definition_json for tool in self.tools),
             tiers=_tier_items(persona, self.tools),
             floating_instructions=tiers.floating_instructions(persona.agent),
-            reminders=persona.agent.reminders,
+            reminders=(*persona.agent.reminders, *_handed_back_instruction(self.lease)),
             turn_metadata=turn_metadata.render_turn_metadata(
                 TokenCounter(before.cache_state.token_factors),
                 self.turn.frozen_at,
@@ -318,6 +318,13 @@ def _first_model(persona: Persona, providers: Collection[str]) -> str:
         )[0]
         return model_key(first.provider, first.model)
     return ""
+
+
+def _handed_back_instruction(lease: Lease) -> tuple[str, ...]:
+    """Return what a person told the agent when handing the conversation back, as the operator's word."""
+    if not lease.instruction:
+        return ()
+    return (f"A person of the team answered here and handed back to you, with this instruction: {lease.instruction}",)
 
 
 def _tier_items(persona: Persona, tools: Sequence[Tool]) -> list[Item]:

@@ -6,7 +6,8 @@ UPDATE sessions
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
           last_event_number, entity_id,
-          EXISTS (SELECT FROM handoffs h WHERE h.session_id = sessions.id) AS was_handed_over;
+          EXISTS (SELECT FROM handoffs h WHERE h.session_id = sessions.id) AS was_handed_over,
+          (SELECT t.instruction FROM inbox_threads t WHERE t.session_id = sessions.id) AS instruction;
 
 -- name: find_lease_end
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
@@ -28,7 +29,10 @@ UPDATE sessions SET wake_group = wake_group + 1 WHERE id = %(session_id)s RETURN
 
 -- name: find_unanswered_since
 -- Since when a session has something to answer: an unanswered message, or a turn that is open; null when it has not.
-SELECT LEAST((SELECT min(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered'),
+-- What waits for a person is no worker's.
+SELECT LEAST((SELECT min(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered'
+                 AND NOT EXISTS (SELECT FROM inbox_threads t WHERE t.session_id = s.id
+                                    AND t.state IN ('waiting', 'person', 'snoozed'))),
              (SELECT min(t.frozen_at) FROM turns t WHERE t.session_id = s.id AND t.state = 'open')) AS unanswered_since
   FROM sessions s
  WHERE s.id = %(session_id)s;
@@ -62,12 +66,15 @@ UPDATE turns
 -- name: open_turn
 -- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
 -- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
--- `awaited_since`. A burst that is too large is answered in parts: the rest waits for a turn of its own.
+-- `awaited_since`. A burst that is too large is answered in parts: the rest waits for a turn of its own. While the
+-- conversation waits for a person, or a person has it, nothing is ready.
 WITH ready AS (
     SELECT id
       FROM (SELECT id, row_number() OVER arrival AS place, sum(octet_length(body)) OVER arrival AS bytes
               FROM messages
              WHERE session_id = %(session_id)s AND state = 'unanswered'
+               AND NOT EXISTS (SELECT FROM inbox_threads t
+                                WHERE t.session_id = %(session_id)s AND t.state IN ('waiting', 'person', 'snoozed'))
                AND (media IS NULL OR media ?| ARRAY['stored', 'refused', 'is_blocked'] OR received_at < %(awaited_since)s
                     OR COALESCE(media ->> 'url', '') = '' AND COALESCE(media ->> 'id', '') = '')
             WINDOW arrival AS (ORDER BY position)) waiting
@@ -88,6 +95,74 @@ WITH ready AS (
     UPDATE messages SET state = 'in_turn', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
 )
 SELECT id, number, attempt_count, frozen_at, true AS is_new, binding_id FROM opened;
+
+-- name: open_person_turn
+-- A turn that a person answers, or the inbox itself, over what is unanswered where `answers` says so; none while the
+-- agent's own is open.
+WITH opened AS (
+    INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempt_count, frozen_at, config)
+    SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
+           1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(now)s,
+           jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
+      FROM sessions s
+      JOIN bindings b ON b.id = s.binding_id
+      JOIN humans h ON h.id = b.human_id
+      JOIN teams m ON m.id = b.team_id
+      JOIN agents a ON a.id = b.agent_id
+     WHERE s.id = %(session_id)s
+       AND NOT EXISTS (SELECT FROM turns o WHERE o.session_id = s.id AND o.state = 'open')
+    RETURNING id, session_id, binding_id, number, attempt_count, frozen_at
+), answered AS (
+    UPDATE messages SET state = 'in_turn', turn_id = opened.id
+      FROM opened
+     WHERE messages.session_id = opened.session_id AND messages.state = 'unanswered' AND %(answers)s
+)
+SELECT id, number, attempt_count, frozen_at, true AS is_new, binding_id FROM opened;
+
+-- name: delete_empty_turn
+-- A turn that was opened over nothing is as if it had never been.
+DELETE FROM turns WHERE id = %(turn_id)s AND state = 'open'
+   AND NOT EXISTS (SELECT FROM messages m WHERE m.turn_id = %(turn_id)s);
+
+-- name: has_reply
+-- Whether a message is there that was sent to the user.
+SELECT true AS is_there FROM messages WHERE id = %(message_id)s AND direction = 'outbound';
+
+-- name: find_reply_address
+-- Where a session's user is reached: on the channel that they wrote on last, else on the session's.
+SELECT s.tenant_id, s.binding_id, s.channel AS session_channel, s.wake_group,
+       COALESCE(heard.channel, s.channel) AS channel, i.address, heard.at AS last_inbound_at,
+       b.channels -> COALESCE(heard.channel, s.channel) AS channel_settings
+  FROM sessions s
+  JOIN bindings b ON b.id = s.binding_id
+  LEFT JOIN LATERAL (
+       SELECT m.channel, m.received_at AS at FROM messages m
+        WHERE m.session_id = s.id AND m.direction = 'inbound' AND m.kind IN ('text', 'media')
+        ORDER BY m.position DESC LIMIT 1) heard ON true
+  LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = COALESCE(heard.channel, s.channel)
+ WHERE s.id = %(session_id)s
+ LIMIT 1;
+
+-- name: find_inbox_trigger
+-- What of a turn's tool calls needs a person: that the model asked for one, an effect of unknown outcome, or a tool that
+-- did not work for the second time since the conversation was last in the inbox. What the model or the tool's rules got
+-- wrong does not count.
+WITH broken AS (
+    SELECT c.name, c.turn_id
+      FROM turns t
+      JOIN tool_calls c ON c.turn_id = t.id
+     WHERE t.session_id = %(session_id)s AND c.state = 'failed'
+       AND c.code NOT IN ('invalid_arguments', 'unknown_tool', 'not_available', 'refused', 'cancelled')
+       AND c.finished_at > COALESCE((SELECT i.closed_at FROM inbox_threads i WHERE i.session_id = %(session_id)s),
+                                    '-infinity')
+)
+SELECT (SELECT COALESCE(c.arguments ->> 'reason', '') FROM tool_calls c
+         WHERE c.turn_id = t.id AND c.name = 'ask_a_person' AND c.state = 'done' LIMIT 1) AS asked_reason,
+       (SELECT c.name FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown' LIMIT 1) AS unknown_tool,
+       (SELECT b.name FROM broken b GROUP BY b.name
+        HAVING count(*) >= 2 AND bool_or(b.turn_id = t.id) LIMIT 1) AS failed_tool
+  FROM turns t
+ WHERE t.id = %(turn_id)s;
 
 -- name: count_running_turns
 -- How many turns of the tenant are under way, besides this session's; no row where there is none.
@@ -193,7 +268,8 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
 -- name: insert_message
 -- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
 -- has its session looked at later, should its wake-up get lost. It brings back a session that was put away, and gives one
--- that nobody named the title that it makes, if it makes one.
+-- that nobody named the title that it makes, if it makes one. The inbox has an event of what comes while a person is to
+-- answer, and a snoozed conversation is back.
 WITH stored AS (
     INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
                           provider_message_id, sent_at, received_at, metadata)
@@ -205,6 +281,19 @@ WITH stored AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
     SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored WHERE state = 'unanswered'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+), held AS (
+    UPDATE inbox_threads t
+       SET state = CASE WHEN t.state = 'person' OR t.assignee IS NOT NULL THEN 'person' ELSE 'waiting' END,
+           claim = t.claim + (t.state = 'snoozed')::int, snoozed_until = NULL, updated_at = %(received_at)s
+      FROM stored
+     WHERE t.session_id = stored.session_id AND stored.state = 'unanswered'
+       AND t.state IN ('waiting', 'person', 'snoozed')
+    RETURNING t.session_id
+), told AS (
+    INSERT INTO inbox_events (tenant_id, id, session_id, kind, actor, message_id, details, at)
+    SELECT current_tenant(), %(id)s, h.session_id, 'said', 'user:' || s.user_id, %(id)s, '{"by": "user"}',
+           %(received_at)s
+      FROM held h JOIN sessions s ON s.id = h.session_id
 ), named AS (
     UPDATE sessions s
        SET archived_at = NULL,

@@ -1,15 +1,19 @@
 """The end of a turn: one transaction with the reply and everything that belongs to it, then the messages it causes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from parlour.channels import outbox
 from parlour.channels.outbox import PendingReply
-from parlour.conversations import citations, memory_writes, store
+from parlour.conversations import citations, memory_writes, store, turn_openings
 from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
+from parlour.inbox import threads
+from parlour.inbox.thread import ThreadReason
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, QueueUnavailable
 from parlour.infra.ids import uuid7
@@ -21,7 +25,7 @@ from parlour.memory.job_scheduling import DelayedJob
 from parlour.memory.recall import recall
 from parlour.memory.summaries import summary_request
 from parlour.principal import Principal
-from parlour.search.citation_numbers import list_numbered_sources
+from parlour.search.citation_numbers import NumberedSource, list_numbered_sources
 from parlour.search.index import scheduling
 from parlour.tools import calls
 
@@ -32,6 +36,7 @@ class Answer:
 
     problem  a code for operators, None when all went well; detail: what more operators are told of it.
     reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
+    opens    why the conversation now waits for a person, whatever the turn's tool calls say.
     """
 
     text: str
@@ -40,6 +45,7 @@ class Answer:
     problem: str | None = None
     reader: Principal | None = None
     detail: str = ""
+    opens: ThreadReason | None = None
 
     @property
     def reason(self) -> str | None:
@@ -87,16 +93,14 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
         def commit(tx: Transaction) -> _Committed:
             citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in answer.text else []
             sources = {source.number: source for source in citable}
-            cited = citations.check_citations(text, sources)
+            _give_up_unfinished_effects(tx, running, now)
+            notice = _settle_inbox(tx, running, answer, now)
+            cited = citations.check_citations("\n\n".join(filter(None, (text, notice))), sources)
             metadata: JsonObject = {"removed_citations": cited.removed_count} if cited.removed_count else {}
             is_first = store.insert_reply(
                 tx, lease, turn.id, NewReply(reply_id, last_input.channel, cited.text, metadata, now)
             )
-            cited_sources = [sources[number] for number in cited.numbers]
-            store.insert_citations(
-                tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited_sources]
-            )
-            _give_up_unfinished_effects(tx, running, now)
+            _insert_citations(tx, reply_id, [sources[number] for number in cited.numbers])
             # Facts come before their usage: writing facts takes their user's lock first, and rows of facts after it.
             jobs: list[DelayedJob] = []
             if facts is not None:
@@ -136,6 +140,18 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     except QueueUnavailable as problem:
         log.warning("embedder_wake_failed", tenant_id=tenant_id, code=problem.code)
     job_scheduling.send_jobs(services.memory_queue, committed.jobs)
+
+
+def _insert_citations(tx: Transaction, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:
+    store.insert_citations(tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited])
+
+
+def _settle_inbox(tx: Transaction, running: TurnContext, answer: Answer, now: datetime) -> str:
+    """Forget the instruction that the reply followed, and open the conversation where the turn asks for a person."""
+    if running.lease.instruction and answer.reader:
+        threads.clear_instruction(tx, running.lease.id, running.lease.instruction)
+    asked: ThreadReason | None = "failed_turn" if answer.state == "failed" else answer.opens
+    return turn_openings.settle_inbox(tx, running, asked, now)
 
 
 def _without_foreign_links(running: TurnContext, text: str) -> str:

@@ -19,6 +19,7 @@ class Lease:
     last_event_number  the number of the feed's newest event.
     entity_id          the record that the session is about.
     was_handed_over    whether another binding than its door's has answered in it.
+    instruction        what a person told the agent when handing the session back.
     """
 
     id: UUID
@@ -31,6 +32,7 @@ class Lease:
     last_event_number: int
     entity_id: UUID | None = None
     was_handed_over: bool = False
+    instruction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,34 @@ class SessionQueue:
     session_id: UUID
     channel: str
     wake_group: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyAddress:
+    """Where a message that nobody's turn writes goes: the channel that the user wrote on last, and their address there.
+
+    session_channel   the channel whose queue wakes the session, in the FIFO group `wake_group`.
+    last_inbound_at   when the user last wrote on the channel.
+    channel_settings  the binding's settings of the channel.
+    """
+
+    tenant_id: UUID
+    binding_id: UUID
+    session_channel: str
+    wake_group: int
+    channel: str
+    address: str | None
+    last_inbound_at: datetime | None
+    channel_settings: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class InboxTrigger:
+    """What of a turn's tool calls needs a person. asked_reason: the model's own words; the others name tools."""
+
+    asked_reason: str | None = None
+    unknown_tool: str | None = None
+    failed_tool: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from parlour.conversations.rows import (
     HandoffCounts,
     HandoffRow,
     InboundMessage,
+    InboxTrigger,
     Lease,
     LeaseEnd,
     LlmCall,
@@ -25,6 +26,7 @@ from parlour.conversations.rows import (
     NewUpload,
     OpenTurn,
     PendingUpload,
+    ReplyAddress,
     SessionQueue,
     SessionReader,
     StepRow,
@@ -116,6 +118,35 @@ def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datet
         max_messages=MAX_TURN_MESSAGES,
         max_bytes=MAX_TURN_BYTES,
     )
+
+
+def open_person_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime, *, answers: bool) -> OpenTurn | None:
+    """Return a new turn that a person answers; with `answers`, over the unanswered messages.
+
+    None while a turn of the agent is open.
+    """
+    values = {"session_id": lease.id, "turn_id": turn_id, "now": now, "answers": answers}
+    return tx.first(SQL["open_person_turn"], OpenTurn, **values)
+
+
+def delete_empty_turn(tx: Transaction, turn_id: UUID) -> None:
+    """Delete a turn that was opened just now and answers nothing."""
+    tx.run(SQL["delete_empty_turn"], turn_id=turn_id)
+
+
+def has_reply(tx: Transaction, message_id: UUID) -> bool:
+    """Whether this very message was stored before."""
+    return bool(tx.value(SQL["has_reply"], message_id=message_id))
+
+
+def find_reply_address(tx: Transaction, session_id: UUID) -> ReplyAddress | None:
+    """Return where the session's user is reached; None when there is no session."""
+    return tx.first(SQL["find_reply_address"], ReplyAddress, session_id=session_id)
+
+
+def find_inbox_trigger(tx: Transaction, session_id: UUID, turn_id: UUID) -> InboxTrigger | None:
+    """Return what of the turn's tool calls needs a person."""
+    return tx.first(SQL["find_inbox_trigger"], InboxTrigger, session_id=session_id, turn_id=turn_id)
 
 
 def insert_notice(tx: Transaction, **fields: object) -> None:

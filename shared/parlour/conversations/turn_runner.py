@@ -7,7 +7,7 @@ from functools import partial
 from uuid import UUID
 
 from parlour.channels import outbox
-from parlour.conversations import canned_replies, store
+from parlour.conversations import canned_replies, store, turn_openings
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.failed_turns import TurnProblemCode
@@ -170,6 +170,9 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         line = canned_replies.canned_reply(turn_context.input_messages, turn_context.canned_texts, is_open=is_open)
         if line is not None:
             return Answer(line)
+        texts = [one.body for one in turn_context.input_messages if one.kind == "text"]
+        if turn_openings.names_a_person(texts, loaded.persona.binding.inbox):
+            return Answer("", opens="words")
         turn_context.feed.add_event(
             "session",
             {

@@ -1,7 +1,7 @@
 """A persona: who speaks, the job being done, the machinery, and the binding that puts them together. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from parlour.infra.json_values import Json, JsonObject
@@ -19,6 +19,7 @@ class Binding:
     tool_writes  the same by the name of a tool.
     limits       what it takes per minute, as `Limits` reads it.
     allowed_handoffs  slugs of bindings and teams that its conversations may be handed to.
+    inbox        {"words": {language: [word]}, "service": {...}} where people answer its conversations, else {}.
     """
 
     id: UUID
@@ -38,6 +39,7 @@ class Binding:
     tool_writes: JsonObject
     limits: JsonObject
     allowed_handoffs: Sequence[str] = ()
+    inbox: JsonObject = field(default_factory=dict)
 
     @property
     def is_open_to_visitors(self) -> bool:

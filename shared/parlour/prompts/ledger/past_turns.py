@@ -98,6 +98,7 @@ def _prompt_message(row: JsonObject) -> Message:
     body, kind = str(row["body"]), str(row["kind"])
     source = Source("messages", str(row["id"]))
     if row["direction"] == "outbound":
-        return Message(body, source)
+        author = row.get("author")
+        return Message(f"{author}, a person of the team: {body}" if author else body, source)
     earlier = UserMessage(kind, body, _json_objects(row["attachments"]))
     return Message(effective_text(earlier), source)

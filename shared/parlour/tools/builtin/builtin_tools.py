@@ -8,7 +8,9 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queues import DelayedQueue
 from parlour.search.index.embedders import Embedder
+from parlour.tools.builtin.ask_a_person import ask_a_person
 from parlour.tools.builtin.definitions import (
+    ASK_A_PERSON,
     CREATE_ENTITY,
     GET_ENTITY,
     LINK_ENTITIES,
@@ -24,7 +26,7 @@ from parlour.tools.builtin.record_writers import create_entity, link_entities, l
 from parlour.tools.builtin.search_knowledge import search_knowledge
 from parlour.tools.run import BuiltinLookup, BuiltinTool, ToolContext
 
-BUILTIN_TOOLS = (*RECORD_TOOLS, GET_LINKED_ENTITIES, *DOCUMENT_TOOLS)
+BUILTIN_TOOLS = (*RECORD_TOOLS, GET_LINKED_ENTITIES, *DOCUMENT_TOOLS, ASK_A_PERSON)
 """Their definitions."""
 
 BUILTIN_LOOKUPS: Mapping[str, BuiltinLookup] = {CREATE_ENTITY.name: lookup_created}
@@ -38,6 +40,7 @@ def builtin_handlers(embedder_of: EmbedderForTenant, embedder_queue: DelayedQueu
     """Return the functions behind TOOLS, by name. `embedder_queue` has new rows embedded."""
     return {
         **{tool.name: _with_embedder(_document_tool(tool.name), embedder_of) for tool in DOCUMENT_TOOLS},
+        ASK_A_PERSON.name: ask_a_person,
         LIST_ENTITIES.name: list_entities,
         GET_ENTITY.name: get_entity,
         CREATE_ENTITY.name: create_entity(embedder_queue),

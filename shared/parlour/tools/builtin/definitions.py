@@ -164,3 +164,10 @@ LINK_ENTITIES = _tool(
 )
 
 RECORD_TOOLS = (SEARCH_KNOWLEDGE, LIST_ENTITIES, GET_ENTITY, CREATE_ENTITY, UPDATE_ENTITY, LINK_ENTITIES)
+
+ASK_A_PERSON = _tool(
+    "ask_a_person",
+    "Ask a person of the team to answer in this conversation: when the user wants one, or when you cannot help.",
+    {"reason": _text("Why, in one sentence for that person.", minLength=1, maxLength=300)},
+    "reason",
+)

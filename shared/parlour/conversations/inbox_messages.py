@@ -1,0 +1,238 @@
+"""What people and the inbox write into a conversation, and how a conversation goes back to its agent.
+
+A person's message is a turn that no model ran: its inputs are what waited for an answer, its reply is what the person
+wrote. So history, memory, search and erasure treat it as any other turn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID, uuid5
+
+from parlour.channels import outbox, outgoing_message
+from parlour.channels.outbox import PendingReply
+from parlour.channels.outgoing_message import ChannelAccount
+from parlour.conversations import store
+from parlour.conversations.canned_replies import CannedTexts, ReplyCause
+from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.rows import Event, Lease, NewReply, OpenTurn, ReplyAddress, TurnEnd
+from parlour.conversations.tool_result_messages import PendingWakeup
+from parlour.inbox import threads
+from parlour.inbox.thread import Thread, ThreadReason
+from parlour.inbox.threads import Opening
+from parlour.infra.errors import Conflict, InvalidRequest, NotFound
+from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
+from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.memory import job_scheduling
+from parlour.memory.extraction import store as extraction_store
+from parlour.memory.job_scheduling import DelayedJob
+from parlour.principal import Principal
+from parlour.tenancy import bindings
+
+_LEASE = timedelta(seconds=30)
+"""A person's message takes one transaction; the lease is released in it."""
+
+MAX_CHARS = 8_000
+"""Characters of a person's message."""
+
+_BUSY = "the agent is finishing an answer in this conversation; try again in a few seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class PostedMessage:
+    """A message as it was stored, and what to send after the commit."""
+
+    message_id: UUID
+    deliveries: Sequence[PendingReply] = ()
+    jobs: Sequence[DelayedJob] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedThread:
+    """A conversation that was brought to the inbox. notice: what the user was told; None when they were told before."""
+
+    thread: Thread
+    notice: PostedMessage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _NewMessage:
+    """A message about to be posted. answers: whether it answers what the user wrote last."""
+
+    id: UUID
+    text: str
+    metadata: JsonObject = field(default_factory=dict)
+    answers: bool = False
+
+
+def say(
+    principal: Principal, tx: Transaction, session_id: UUID, text: str, claim: int, client_id: str, now: datetime
+) -> PostedMessage:
+    """Send what a person writes, on the channel of the user's last message, and store it as theirs.
+
+    claim      the fencing token of who has the conversation. client_id: a repeat is sent once; "" for none.
+    Conflict when somebody else has the conversation, it was handed back or closed, or the channel takes no free text.
+    """
+    body = text.strip()
+    if not body or len(body) > MAX_CHARS:
+        raise InvalidRequest(f"text: write from 1 to {MAX_CHARS:,} characters")
+    thread, person = threads.check_say(principal, tx, session_id, claim)
+    message_id = uuid5(session_id, f"{person.name}:{client_id}") if client_id else uuid7(now)
+    if client_id and store.has_reply(tx, message_id):
+        return PostedMessage(message_id, outbox.list_pending(tx, session_id=session_id))
+    address = _get_address(tx, session_id)
+    _require_window(address, body, now)
+    metadata: JsonObject = {"author": person.display_name, "author_id": person.name}
+    posted = _post(tx, session_id, address, _NewMessage(message_id, body, metadata, answers=True), now)
+    threads.record_said(principal, tx, thread, person, message_id, now)
+    return posted
+
+
+def open_thread(
+    principal: Principal, tx: Transaction, session_id: UUID, reason: ThreadReason, text: str, now: datetime
+) -> OpenedThread:
+    """Bring a conversation to the inbox from outside a turn, and tell the user once.
+
+    Conflict while the agent is answering. `text` says more of the reason, to people of the tenant.
+    """
+    opening = threads.open_thread(principal, tx, session_id, reason, text, now)
+    if not opening.is_new:
+        return OpenedThread(opening.thread)
+    return OpenedThread(opening.thread, post_notice(tx, session_id, opening_text(tx, session_id, opening, now), now))
+
+
+def opening_text(tx: Transaction, session_id: UUID, opening: Opening, now: datetime) -> str:
+    """Return what the user reads when their conversation waits for a person; in closed hours with the next opening."""
+    if opening.service.is_open(now):
+        return _canned_texts(tx, session_id).find(_OPENING_CAUSES.get(opening.thread.reason, "person_asked"))
+    text = _canned_texts(tx, session_id).find("closed_hours")
+    return text.replace("{opening}", opening.service.describe_opening(now))
+
+
+_OPENING_CAUSES: dict[ThreadReason, ReplyCause] = {
+    "tool_failed": "person_checks",
+    "unknown_effect": "person_checks",
+    "approval": "person_approves",
+}
+
+
+def post_notice(tx: Transaction, session_id: UUID, text: str, now: datetime) -> PostedMessage | None:
+    """Post a line of the inbox to the user; None where the channel takes no free text any more."""
+    address = _get_address(tx, session_id)
+    try:
+        _require_window(address, text, now)
+    except Conflict:
+        return None
+    return _post(tx, session_id, address, _NewMessage(uuid7(now), text), now)
+
+
+def late_text(tx: Transaction, session_id: UUID) -> str:
+    """Return what the user reads when they wait longer than the binding's service time."""
+    return _canned_texts(tx, session_id).find("person_late")
+
+
+def hand_back(
+    principal: Principal, tx: Transaction, session_id: UUID, instruction: str, now: datetime
+) -> tuple[Thread, PendingWakeup]:
+    """Let the agent answer again. What the user wrote meanwhile is the input of one turn, which the wake-up starts."""
+    thread = threads.hand_back(principal, tx, session_id, instruction, now)
+    queue = _get_address(tx, session_id)
+    work_due.schedule(tx, "session", session_id, now + SWEEP_DELAY)
+    wakeup = SessionWakeup(principal.tenant_id, session_id)
+    message = wakeup.to_queue_message(f"hand_back:{session_id}:{thread.claim}", queue.wake_group)
+    return thread, PendingWakeup(queue.session_channel, message)
+
+
+def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
+    """End the conversation's stay in the inbox; what the user wrote last needs no answer, and is remembered."""
+    thread = threads.close(principal, tx, session_id, now)
+    lease, turn = _open_turn(tx, session_id, now, answers=True)
+    if not store.list_input_messages(tx, turn.id):
+        store.delete_empty_turn(tx, turn.id)
+        store.release_lease(tx, lease)
+        return thread
+    store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now), {})
+    _schedule_extraction(tx, principal.tenant_id, lease, turn.number, now)
+    return thread
+
+
+def _post(
+    tx: Transaction, session_id: UUID, address: ReplyAddress, message: _NewMessage, now: datetime
+) -> PostedMessage:
+    """Store a message as the reply of a turn that no model ran."""
+    lease, turn = _open_turn(tx, session_id, now, answers=message.answers)
+    store.insert_reply(tx, lease, turn.id, NewReply(message.id, address.channel, message.text, message.metadata, now))
+    deliveries: Sequence[PendingReply] = ()
+    if address.channel == "web":
+        _add_events(tx, lease, turn.id, turn.number, message, now)
+    elif address.address:
+        row = outbox.NewDelivery(uuid7(now), session_id, message.id, lease.binding_id, address.channel, address.address)
+        outbox.enqueue(tx, row, now)
+        deliveries = outbox.list_pending(tx, session_id=session_id)
+    store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now), {})
+    jobs = _schedule_extraction(tx, address.tenant_id, lease, turn.number, now)
+    return PostedMessage(message.id, deliveries, jobs)
+
+
+def _schedule_extraction(
+    tx: Transaction, tenant_id: UUID, lease: Lease, turn_number: int, now: datetime
+) -> Sequence[DelayedJob]:
+    noted = extraction_store.schedule_extraction(tx, lease.id, turn_number, job_scheduling.sweep_due_at(now))
+    if noted is None:
+        return ()
+    return job_scheduling.jobs_for_new_turns(
+        tenant_id, lease.id, is_first=noted.is_first, unread_turns=noted.unread_turns
+    )
+
+
+def _add_events(tx: Transaction, lease: Lease, turn_id: UUID, number: int, message: _NewMessage, now: datetime) -> None:
+    """Show the message to who follows the session on the web."""
+    payloads: list[tuple[str, JsonObject]] = [
+        ("session", {"turn_id": str(turn_id), "number": number}),
+        ("text_delta", {"text": message.text}),
+        ("done", {"message_id": str(message.id), "turn_id": str(turn_id)}),
+    ]
+    first = lease.last_event_number + 1
+    events = [Event(at, kind, body, turn_id, now) for at, (kind, body) in enumerate(payloads, start=first)]
+    store.pass_fence(tx, lease, events[-1].number)
+    store.insert_events(tx, lease.id, events)
+
+
+def _open_turn(tx: Transaction, session_id: UUID, now: datetime, *, answers: bool) -> tuple[Lease, OpenTurn]:
+    """Open a turn that no model runs, under the session's lease; Conflict while the agent is answering."""
+    lease = store.acquire_lease(tx, session_id, uuid7(now), now, now + _LEASE)
+    turn = store.open_person_turn(tx, lease, uuid7(now), now, answers=answers) if lease else None
+    if lease is None or turn is None:
+        raise Conflict(_BUSY)
+    return lease, turn
+
+
+def _get_address(tx: Transaction, session_id: UUID) -> ReplyAddress:
+    address = store.find_reply_address(tx, session_id)
+    if address is None:
+        raise NotFound("session not found")
+    return address
+
+
+def _require_window(address: ReplyAddress, text: str, now: datetime) -> None:
+    """Raise Conflict where the channel takes no free text and no template fits."""
+    if address.channel == "web" or outgoing_message.is_window_open(address.last_inbound_at, now):
+        return
+    template = ChannelAccount("", "", address.channel_settings or {}).template
+    if template is None:
+        raise Conflict(
+            "the customer wrote more than 24 hours ago, so WhatsApp takes no free text; give the binding an approved "
+            "`template`, or wait until they write"
+        )
+    if outgoing_message.to_template_parameter([text]) is None:
+        raise Conflict(
+            f"the customer wrote more than 24 hours ago; shorten the text to fit the template {template.name}"
+        )
+
+
+def _canned_texts(tx: Transaction, session_id: UUID) -> CannedTexts:
+    persona = bindings.load_persona(tx, _get_address(tx, session_id).binding_id)
+    return CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()

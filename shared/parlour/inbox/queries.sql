@@ -1,0 +1,96 @@
+-- In this order: a conversation and its moves, events, lists.
+
+-- name: lock_session
+-- Keep a session as it is: turns begin and messages arrive under the same lock. The thread is read afterwards, in a
+-- statement of its own: one that waited for the lock has not seen what the holder wrote.
+SELECT id FROM sessions WHERE id = %(session_id)s FOR UPDATE;
+
+-- name: read_thread
+-- A session's binding's inbox settings and its thread; null when it never was in the inbox.
+SELECT s.id AS session_id, b.inbox AS settings, to_jsonb(t) AS thread
+  FROM sessions s
+  JOIN bindings b ON b.id = s.binding_id
+  LEFT JOIN inbox_threads t ON t.session_id = s.id
+ WHERE s.id = %(session_id)s;
+
+-- name: save_thread
+-- A thread as a move leaves it.
+INSERT INTO inbox_threads (tenant_id, session_id, state, claim, assignee, assignee_name, reason, reason_text, priority,
+                           instruction, opened_by, opened_at, answered_at, closed_at, snoozed_until,
+                           first_response_due_at, resolution_due_at, escalation_due_at, updated_at)
+VALUES (current_tenant(), %(session_id)s, %(state)s, %(claim)s, %(assignee)s, %(assignee_name)s, %(reason)s,
+        %(reason_text)s, %(priority)s, %(instruction)s, %(opened_by)s, %(opened_at)s, %(answered_at)s, %(closed_at)s,
+        %(snoozed_until)s, %(first_response_due_at)s, %(resolution_due_at)s, %(escalation_due_at)s, %(now)s)
+ON CONFLICT (tenant_id, session_id) DO UPDATE
+   SET state = excluded.state, claim = excluded.claim, assignee = excluded.assignee,
+       assignee_name = excluded.assignee_name, reason = excluded.reason, reason_text = excluded.reason_text,
+       priority = excluded.priority, instruction = excluded.instruction, opened_by = excluded.opened_by,
+       opened_at = excluded.opened_at, answered_at = excluded.answered_at, closed_at = excluded.closed_at,
+       snoozed_until = excluded.snoozed_until, first_response_due_at = excluded.first_response_due_at,
+       resolution_due_at = excluded.resolution_due_at, escalation_due_at = excluded.escalation_due_at,
+       updated_at = excluded.updated_at;
+
+-- name: find_member
+-- Who a member is, and whether they may be given a conversation.
+SELECT id, display_name, roles, active FROM members WHERE id = %(member_id)s;
+
+-- name: clear_instruction
+-- The turn that read the instruction has answered.
+UPDATE inbox_threads SET instruction = NULL WHERE session_id = %(session_id)s AND instruction = %(instruction)s;
+
+-- name: insert_event
+-- What happened to a conversation, once per id.
+INSERT INTO inbox_events (tenant_id, id, session_id, kind, actor, actor_name, message_id, body, details, at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(kind)s, %(actor)s, %(actor_name)s, %(message_id)s, %(body)s,
+        %(details)s, %(at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: list_events_after
+-- Events after a number, oldest first, of one session or of all; none of more clearance than the reader's.
+SELECT e.id, e.number, e.session_id, e.kind, e.actor, e.actor_name, e.message_id, e.body, e.details, e.at
+  FROM inbox_events e
+  JOIN sessions s ON s.id = e.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE e.number > %(number)s AND (%(session_id)s::uuid IS NULL OR e.session_id = %(session_id)s)
+ ORDER BY e.number
+ LIMIT %(most)s;
+
+-- name: list_threads
+-- Conversations of the inbox, the most urgent and the oldest first; none of more clearance than the reader's.
+SELECT to_jsonb(t) AS thread, s.title, s.channel, b.slug AS binding, b.display_name AS binding_name, u.id AS user_id,
+       u.display_name AS user_name,
+       (SELECT jsonb_build_object('text', left(m.body, 160), 'direction', m.direction, 'at', m.received_at)
+          FROM messages m
+         WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
+         ORDER BY m.position DESC LIMIT 1) AS last_message,
+       (SELECT count(*) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered') AS unanswered_count,
+       (SELECT max(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.direction = 'inbound'
+           AND m.kind <> 'tool_result') AS last_inbound_at
+  FROM inbox_threads t
+  JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE (%(states)s::text[] IS NULL OR t.state = ANY(%(states)s))
+   AND (%(assignee)s::text IS NULL OR t.assignee = %(assignee)s)
+   AND (%(binding)s::text IS NULL OR b.slug = %(binding)s)
+   AND (%(reason)s::text IS NULL OR t.reason = %(reason)s)
+   AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
+   AND (%(after_id)s::uuid IS NULL
+        OR (-t.priority, t.opened_at, t.session_id) > (-%(after_priority)s::int, %(after_at)s::timestamptz, %(after_id)s))
+ ORDER BY t.priority DESC, t.opened_at, t.session_id
+ LIMIT %(most)s;
+
+-- name: count_threads
+-- How many conversations of the inbox the reader may see by state; those of one assignee, and those that
+-- waited too long. No row where there is none.
+SELECT count(*) FILTER (WHERE t.state = 'waiting') AS waiting, count(*) FILTER (WHERE t.state = 'person') AS person,
+       count(*) FILTER (WHERE t.state = 'snoozed') AS snoozed,
+       count(*) FILTER (WHERE t.state = 'person' AND t.assignee = %(assignee)s) AS mine,
+       count(*) FILTER (WHERE t.priority > 0) AS escalated
+  FROM inbox_threads t
+  JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE t.state IN ('waiting', 'person', 'snoozed')
+HAVING count(*) > 0;
