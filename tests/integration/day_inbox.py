@@ -41,7 +41,6 @@ def answer_in_the_inbox(conversation: ConversationHarness) -> None:
         assert not again.jobs
         assert person.id
         threads.assign(person, tx, session_id, person.id, conversation.clock())
-        inbox_messages.hand_back(person, tx, session_id, "", conversation.clock())
 
 
 def _add_member(conversation: ConversationHarness) -> Principal:

@@ -87,7 +87,7 @@ def say(
     _require_window(address, body, now)
     metadata: JsonObject = {"author": person.display_name, "author_id": person.name}
     posted = _post(tx, session_id, address, _NewMessage(message_id, body, metadata, answers=True), now)
-    threads.record_said(principal, tx, thread, person, message_id, now)
+    threads.record_answer(principal, tx, thread, person, message_id, now)
     return posted
 
 

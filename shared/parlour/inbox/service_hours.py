@@ -61,9 +61,9 @@ class Service:
         if not isinstance(settings, dict):
             return cls()
         return cls(
-            _whole_number(settings.get("first_response_minutes")),
-            _whole_number(settings.get("resolution_minutes")),
-            _whole_number(settings.get("waiting_minutes")),
+            _minutes(settings.get("first_response_minutes")),
+            _minutes(settings.get("resolution_minutes")),
+            _minutes(settings.get("waiting_minutes")),
             OpeningHours.parse(settings.get("hours")),
         )
 
@@ -112,5 +112,5 @@ def parse_span(text: str) -> tuple[time, time]:
     return span
 
 
-def _whole_number(value: Json) -> int | None:
+def _minutes(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -99,13 +99,13 @@ def take(thread: Thread, person: Person) -> Thread:
         return thread
     if thread.assignee not in (None, person.name):
         raise Conflict(f"{thread.assignee_name} has this conversation; ask them to release or transfer it")
-    return _hold(thread, person)
+    return _give(thread, person)
 
 
 def assign(thread: Thread, person: Person, receiver: Person) -> Thread:
     """Give a conversation to `receiver`: one that nobody has, one's own (a transfer), or as an administrator any."""
     _require_mine(thread, person, or_unassigned=True)
-    return _hold(thread, receiver)
+    return _give(thread, receiver)
 
 
 def release(thread: Thread, person: Person) -> Thread:
@@ -165,7 +165,7 @@ def _require_mine(thread: Thread, person: Person, *, or_unassigned: bool = False
         raise Conflict("nobody has this conversation; take it first")
 
 
-def _hold(thread: Thread, person: Person) -> Thread:
+def _give(thread: Thread, person: Person) -> Thread:
     held = replace(_move(thread, "person"), snoozed_until=None, escalation_due_at=None)
     return replace(held, assignee=person.name, assignee_name=person.display_name)
 

@@ -165,7 +165,7 @@ def check_say(principal: Principal, tx: Transaction, session_id: UUID, claim: in
     return thread, person
 
 
-def record_said(
+def record_answer(
     principal: Principal, tx: Transaction, thread: Thread, person: Person, message_id: UUID, now: datetime
 ) -> None:
     """Note that the person wrote; the first answer stops its clock. The caller holds the lock of `check_say`."""

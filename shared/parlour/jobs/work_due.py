@@ -30,9 +30,7 @@ type WorkKind = Literal[
     "consolidation",
     "archive",
     "phone_link",
-    "approval",
     "inbox",
-    "notification",
 ]
 
 #: How long work may take its usual way before the sweep looks after it.

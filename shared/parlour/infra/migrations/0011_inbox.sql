@@ -58,10 +58,12 @@ CREATE INDEX inbox_events_session ON inbox_events (tenant_id, session_id, number
 -- inbox: {"words": {language: [word]}, "service": {...}} of a binding whose conversations people answer; {} without.
 ALTER TABLE bindings ADD COLUMN inbox jsonb NOT NULL DEFAULT '{}';
 
--- inbox: the session whose clocks run.
-ALTER TABLE work_due
-    DROP CONSTRAINT work_due_kind_check,
-    ADD CONSTRAINT work_due_kind_check
-        CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'prompt_retention',
-            'pulse', 'extraction', 'summary', 'consolidation', 'archive', 'phone_link', 'approval', 'inbox',
-            'notification'));
+-- inbox: the session whose clocks run. The kinds before it stay as they are.
+DO $$
+DECLARE
+    known text := (SELECT substr(pg_get_constraintdef(oid), 6) FROM pg_constraint WHERE conname = 'work_due_kind_check');
+BEGIN
+    ALTER TABLE work_due DROP CONSTRAINT work_due_kind_check;
+    EXECUTE format('ALTER TABLE work_due ADD CONSTRAINT work_due_kind_check CHECK (%s OR kind = %L)', known, 'inbox');
+END
+$$;
