@@ -33,6 +33,7 @@ BINDING = Binding(
     writes={},
     tool_writes={},
     limits={},
+    inbox={},
 )
 VISITOR = User(
     tenant_id=TENANT,
