@@ -27,6 +27,7 @@ def answer_in_the_inbox(conversation: ConversationHarness) -> None:
         threads.snooze(person, tx, session_id, now + timedelta(hours=1), conversation.clock())
         assert threads.list_threads(person, tx, threads.ThreadFilter(), 10).rows
         assert threads.count_threads(person, tx).snoozed
+        assert threads.read_context(person, tx, session_id).tried
         assert events.list_events_after(person, tx, 0, 10)
         inbox_messages.close(person, tx, session_id, conversation.clock())
         inbox_messages.open_thread(person, tx, session_id, "member", "", conversation.clock())

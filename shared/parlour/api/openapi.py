@@ -33,6 +33,7 @@ TAGS: Mapping[str, str] = {
     "sessions": "Conversations: open one, write, follow the reply.",
     "turns": "What ran for each reply: times, tokens, costs, tools, prompts.",
     "attention": "What waits for a person's decision.",
+    "inbox": "Conversations that people answer.",
     "entities": "Records, their types and their links.",
     "pulse": "The cached, cited summary of what is going on with a record.",
     "documents": "Texts in the tenant's trees.",

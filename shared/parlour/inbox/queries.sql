@@ -66,7 +66,8 @@ SELECT to_jsonb(t) AS thread, s.title, s.channel, b.slug AS binding, b.display_n
          ORDER BY m.position DESC LIMIT 1) AS last_message,
        (SELECT count(*) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered') AS unanswered_count,
        (SELECT max(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.direction = 'inbound'
-           AND m.kind <> 'tool_result') AS last_inbound_at
+           AND m.kind <> 'tool_result') AS last_inbound_at,
+       b.channels -> s.channel AS channel_settings
   FROM inbox_threads t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id
@@ -94,3 +95,27 @@ SELECT count(*) FILTER (WHERE t.state = 'waiting') AS waiting, count(*) FILTER (
   JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE t.state IN ('waiting', 'person', 'snoozed')
 HAVING count(*) > 0;
+
+-- name: read_context
+-- What a person needs to know of a session: its newest summary that the reader may see, else the last question and
+-- answer; the tool calls of its last turns; and its effects that run or whose outcome is unknown.
+SELECT COALESCE(
+           (SELECT s.text FROM summaries s, source_status(s.source_ids) f
+             WHERE s.session_id = %(session_id)s AND f.classification <= %(clearance)s AND NOT f.is_deleted
+             ORDER BY s.version DESC LIMIT 1),
+           (SELECT string_agg(left(last.body, 500), E'\n' ORDER BY last.position)
+              FROM (SELECT m.body, m.position FROM messages m
+                     WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
+                     ORDER BY m.position DESC LIMIT 2) last)) AS summary,
+       (SELECT jsonb_agg(jsonb_build_object('name', c.name, 'state', c.state, 'code', c.code, 'at', c.started_at)
+                         ORDER BY c.started_at DESC)
+          FROM tool_calls c
+         WHERE c.turn_id IN (SELECT t.id FROM turns t WHERE t.session_id = %(session_id)s
+                              ORDER BY t.number DESC LIMIT 5)) AS tried,
+       (SELECT jsonb_agg(jsonb_build_object('name', c.name, 'state', c.state, 'code', c.code, 'at', c.started_at)
+                         ORDER BY c.started_at DESC)
+          FROM tool_calls c JOIN turns t ON t.id = c.turn_id
+         WHERE t.session_id = %(session_id)s AND c.writes
+           AND c.state IN ('reserved', 'running', 'unknown')) AS open_effects
+  FROM sessions o
+ WHERE o.id = %(session_id)s;

@@ -67,6 +67,16 @@ class ThreadRow:
     last_message: JsonObject | None
     unanswered_count: int
     last_inbound_at: datetime | None
+    channel_settings: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRow:
+    """What a person needs to know of a session. tried, open_effects: [{name, state, code, at}], newest first."""
+
+    summary: str | None
+    tried: list[JsonObject] | None
+    open_effects: list[JsonObject] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +120,7 @@ class _ListedRow:
     last_message: JsonObject | None
     unanswered_count: int
     last_inbound_at: datetime | None
+    channel_settings: JsonObject | None
 
 
 def lock_thread(tx: Transaction, session_id: UUID) -> LockedThread | None:
@@ -172,6 +183,11 @@ def list_threads(
         most=limit,
     )
     return [ThreadRow(_thread(row.thread), **_without_thread(row)) for row in rows]
+
+
+def read_context(tx: Transaction, session_id: UUID, clearance: int) -> ContextRow:
+    """Return what a person needs to know of a session."""
+    return tx.one(SQL["read_context"], ContextRow, session_id=session_id, clearance=clearance)
 
 
 def count_threads(tx: Transaction, clearance: int, assignee: str) -> ThreadCounts:

@@ -12,7 +12,7 @@ from parlour.inbox import store
 from parlour.inbox import thread as rules
 from parlour.inbox.events import EventKind, NewEvent, add_event
 from parlour.inbox.service_hours import Service
-from parlour.inbox.store import ThreadCounts, ThreadFilter, ThreadRow
+from parlour.inbox.store import ContextRow, ThreadCounts, ThreadFilter, ThreadRow
 from parlour.inbox.thread import Person, Thread, ThreadReason
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound
@@ -26,6 +26,9 @@ from parlour.tenancy import audit, users
 from parlour.tenancy.roles import require_role
 
 __all__ = ["Opening", "ThreadCounts", "ThreadFilter", "ThreadRow"]
+
+#: The tenant's texts for people to insert: {name: {language: text}}.
+SAVED_REPLIES_SETTING = "saved_replies"
 
 #: Characters of a note.
 MAX_NOTE_CHARS = 4_000
@@ -183,19 +186,16 @@ def record_answer(
     _save(principal, tx, answered, event)
 
 
-def record_clock(
-    tx: Transaction, before: Thread, after: Thread, kind: EventKind, details: JsonObject, now: datetime
-) -> None:
+def record_clock(tx: Transaction, thread: Thread, kind: EventKind, details: JsonObject, now: datetime) -> None:
     """Store what a clock did to a conversation, as the system."""
-    event = NewEvent(uuid7(now), before.session_id, kind, "system", now, details=details)
-    store.save_thread(tx, after, now)
-    add_event(tx, event)
+    store.save_thread(tx, thread, now)
+    add_event(tx, NewEvent(uuid7(now), thread.session_id, kind, "system", now, details=details))
 
 
-def lock_for_clock(tx: Transaction, session_id: UUID) -> tuple[Thread, Service] | None:
-    """Return the locked conversation and its binding's times; None when it is not in the inbox."""
+def lock_for_clock(tx: Transaction, session_id: UUID) -> Thread | None:
+    """Return the locked conversation; None when it is not in the inbox."""
     found = store.lock_thread(tx, session_id)
-    return (found.thread, Service.parse(found.settings)) if found and found.thread else None
+    return found.thread if found else None
 
 
 def get_thread(principal: Principal, tx: Transaction, session_id: UUID) -> ThreadRow:
@@ -205,6 +205,11 @@ def get_thread(principal: Principal, tx: Transaction, session_id: UUID) -> Threa
     if not rows:
         raise NotFound("this conversation is not in the inbox")
     return rows[0]
+
+
+def read_context(principal: Principal, tx: Transaction, session_id: UUID) -> ContextRow:
+    """Return what a person needs to know of a conversation that they may see: call `get_thread` first."""
+    return store.read_context(tx, session_id, principal.clearance)
 
 
 def list_threads(

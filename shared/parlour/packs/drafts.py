@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft
+from parlour.inbox.threads import SAVED_REPLIES_SETTING
 from parlour.infra.json_values import Json, JsonObject
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import plan
@@ -31,6 +32,7 @@ TENANT_SETTINGS: Mapping[str, Json] = {
     LINK_HOSTS_SETTING: [],
     OWN_HOSTS_SETTING: [],
     REPLIES_SETTING: {},
+    SAVED_REPLIES_SETTING: {},
     DEMO_SETTING: {},
 }
 DAILY_CAP_FIELD = "daily_cap_usd"
@@ -54,6 +56,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         TOOL_HOSTS_SETTING: [*tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
+        SAVED_REPLIES_SETTING: {name: {**texts} for name, texts in tenant.saved_replies.items()},
         OWN_HOSTS_SETTING: [*_own_hosts(pack)],
         DEMO_SETTING: to_json_value(pack.scenes),
     }

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft, export_documents
+from parlour.inbox.threads import SAVED_REPLIES_SETTING
 from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.infra.postgres import Database
@@ -65,6 +66,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
     row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
     row["replies"] = tenant.settings.get(REPLIES_SETTING, {})
+    row["saved_replies"] = tenant.settings.get(SAVED_REPLIES_SETTING, {})
     if cap is not None:
         row["daily_cap_usd"] = float(cap)
     files = {

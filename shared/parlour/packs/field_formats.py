@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import available_timezones
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -50,6 +51,10 @@ slug = TextPattern(
     r"[a-z0-9][a-z0-9-]{0,62}", "must be lower-case letters, digits and dashes, 63 at most, like 'site-desk'"
 )
 identifier = TextPattern(_IDENTIFIER, "must be lower-case letters, digits and underscores, like 'due_date'")
+#: Opening hours of a day.
+opening_span = TextPattern(
+    r"(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9]", "must be two local times, like '09:00-18:00'"
+)
 #: What a record is called in its own system.
 record_key = TextPattern(_RECORD_KEY, "must be letters, digits, dots, dashes and underscores, like 'CO-014'")
 #: A document's path below `documents/`, with its ending.
@@ -180,3 +185,18 @@ def _looks_random(part: str) -> bool:
         sum(character.isdigit() for character in run) >= 4 and any(character.isalpha() for character in run)
         for run in _LONG_RUN.findall(part)
     )
+
+
+def opening_hours(value: str) -> str:
+    """Return opening hours that end after they begin. Raises ValueError for others."""
+    begin, _, end = value.partition("-")
+    if begin >= end:
+        raise ValueError("must end after they begin; hours over midnight are two spans on two days")
+    return value
+
+
+def time_zone(value: str) -> str:
+    """Return the name of a time zone. Raises ValueError if there is none of that name."""
+    if value not in available_timezones():
+        raise ValueError("must be a time zone of the IANA database, like 'Asia/Kolkata' or 'Europe/London'")
+    return value

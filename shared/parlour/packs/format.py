@@ -91,6 +91,9 @@ class Tenant(PackModel):
         default={},
         description="What users read when no model answers: by cause, then by language. The agent's languages choose.",
     )
+    saved_replies: dict[Slug, dict[Language, Annotated[str, Field(min_length=1, max_length=2_000)]]] = Field(
+        default={}, description="Texts that people of the inbox insert: by name, then by language."
+    )
 
 
 class Voice(PackModel):
@@ -322,6 +325,45 @@ class BindingLimits(PackModel):
     )
 
 
+type OpeningSpan = Annotated[str, field_formats.opening_span, AfterValidator(field_formats.opening_hours)]
+type Minutes = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class OpeningHours(PackModel):
+    """When people are on duty, in local times; a day that is left out is closed."""
+
+    time_zone: Annotated[str, AfterValidator(field_formats.time_zone)] = Field(
+        default="UTC", description="The time zone of the hours, such as Asia/Kolkata."
+    )
+    monday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Monday, such as '09:00-18:00'.")
+    tuesday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Tuesday, such as '09:00-18:00'.")
+    wednesday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Wednesday, such as '09:00-18:00'.")
+    thursday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Thursday, such as '09:00-18:00'.")
+    friday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Friday, such as '09:00-18:00'.")
+    saturday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Saturday, such as '09:00-18:00'.")
+    sunday: tuple[OpeningSpan, ...] = Field(default=(), description="Spans on Sunday, such as '09:00-18:00'.")
+
+
+class ServiceTimes(PackModel):
+    """How soon people answer, in minutes of opening hours; a time that is left out has no clock."""
+
+    first_response_minutes: Minutes | None = Field(default=None, description="Until a person answers first.")
+    resolution_minutes: Minutes | None = Field(default=None, description="Until it is handed back or closed.")
+    waiting_minutes: Minutes | None = Field(
+        default=None, description="Until the user is told that it takes longer, and the conversation is escalated."
+    )
+    hours: OpeningHours | None = Field(default=None, description="When people are on duty; without it always.")
+
+
+class InboxSettings(PackModel):
+    """How people answer the binding's conversations. With it, failures bring a conversation to the inbox."""
+
+    words: dict[Language, Annotated[tuple[ShortText, ...], Field(max_length=50)]] = Field(
+        default={}, description="Words and phrases by language that ask for a person, such as 'real person'."
+    )
+    service: ServiceTimes | None = Field(default=None, description="How soon people answer, and when they are there.")
+
+
 class Binding(PackModel):
     """One deployable agent: who does which job with what, and where people reach it."""
 
@@ -345,6 +387,9 @@ class Binding(PackModel):
     limits: BindingLimits = Field(default=BindingLimits(), description="How many messages the binding accepts.")
     allowed_handoffs: tuple[Slug, ...] = Field(
         default=(), description="Bindings or teams that this binding may hand a conversation to, besides its team's."
+    )
+    inbox: InboxSettings = Field(
+        default=InboxSettings(), description="Who answers when a person is asked for, and how soon."
     )
     tool_writes: dict[Identifier, WritesSetting] = Field(
         default={}, description="Other rights for single tools of the agent, by tool name."

@@ -46,6 +46,7 @@ SCOPES = frozenset(
         "entities",
         "erasure",
         "files",
+        "inbox",
         "memory",
         "operations",
         "people",

@@ -9,12 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from parlour.conversations import inbox_messages
+from parlour.conversations import canned_replies, inbox_clock, inbox_messages
 from parlour.inbox import events, threads
 from parlour.inbox.thread import Thread
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, ParlourError
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal
 from parlour.tools.builtin.ask_a_person import ask_a_person
 from parlour.tools.run import ToolContext
@@ -295,3 +296,42 @@ def _listed(conversation: ConversationHarness) -> list[threads.ThreadRow]:
     admin = conversation.admin
     with conversation.database.transaction(admin) as tx:
         return list(threads.list_threads(admin, tx, threads.ThreadFilter(states=["waiting"]), 10).rows)
+
+
+def test_a_user_who_waits_too_long_is_told_once_and_the_conversation_is_escalated(
+    conversation: ConversationHarness,
+) -> None:
+    service = '{"service": {"first_response_minutes": 15, "waiting_minutes": 10}}'
+    conversation.query(f"UPDATE bindings SET inbox = '{service}' RETURNING id")
+    session_id = open_for_person(conversation)
+    for minutes in (11, 6, 60):
+        conversation.clock.now += timedelta(minutes=minutes)
+        run_clock(conversation, session_id)
+    assert outbound(conversation).count(canned_replies.PERSON_LATE_REPLY) == 1
+    assert kinds(conversation) == ["opened", "escalated", "breached"]
+    assert [row.thread.priority for row in _listed(conversation)] == [1]
+
+
+def test_in_closed_hours_the_user_reads_when_somebody_is_there(conversation: ConversationHarness) -> None:
+    closed = '{"service": {"hours": {"time_zone": "UTC", "sunday": ["09:00-10:00"]}}}'
+    conversation.query(f"UPDATE bindings SET inbox = '{closed}' RETURNING id")
+    open_for_person(conversation)
+    assert "Sunday 09:00" in str(outbound(conversation)[-1])
+
+
+def test_a_snooze_ends_by_itself(conversation: ConversationHarness) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    now = conversation.clock()
+    conversation.database.run(person, lambda tx: threads.snooze(person, tx, session_id, now + timedelta(hours=1), now))
+    conversation.clock.now += timedelta(hours=2)
+    run_clock(conversation, session_id)
+    assert conversation.query("SELECT state, snoozed_until FROM inbox_threads") == [("waiting", None)]
+
+
+def run_clock(conversation: ConversationHarness, session_id: UUID) -> None:
+    work = DueWork(conversation.tenant_id, "inbox", session_id, conversation.clock())
+    found = conversation.database.run(
+        conversation.tenant_id, lambda tx: inbox_clock.finder(conversation.outbox)(tx, work, conversation.clock())
+    )
+    if found and not found.not_before:
+        found.send_wakeup()
