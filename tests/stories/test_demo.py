@@ -49,6 +49,7 @@ def test_name_is_known_in_a_new_conversation_and_records_wait_to_be_accepted(
     assert visitor.again().ask("What is my name?")["text"].startswith("You are Rosa")
     raise_rfi = "Raise an RFI about the crack at C4: may we backfill?"
     assert "could not raise" in visitor.ask(raise_rfi)["text"]
+    assert "may not page the foreman; nothing was sent" in visitor.ask("Page the foreman to clear C4")["text"]
     assert "RFI-101" in phone.ask(raise_rfi)
     visitor.ask("Create a task for Joanna to call the crane company")
     names = {record["name"] for record in operator.get(words.ENTITIES, unverified="true")["entities"]}

@@ -80,7 +80,7 @@ def _describe_failure(problem: BaseException) -> tuple[str, int]:
             return f"parlour: {_usage_message(problem)}", _EXIT_USAGE
         case InvalidPack():
             count = len(problem.problems)
-            return f"{problem}\nparlour: nothing was applied: {count} problems to fix", _EXIT_REFUSED
+            return f"{problem}\nparlour: nothing was applied: {count} problem{'s' * (count != 1)} to fix", _EXIT_REFUSED
         case ParlourError():
             is_usage = isinstance(problem, InvalidRequest | Misconfigured)
             text = rendering.strip_control_codes(str(problem))

@@ -321,7 +321,8 @@ class PackProblem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.field}: {self.message}"
+        place = "the pack" if self.file == "-" else f"{self.file}:{self.line}"
+        return f"{place}: {self.message}" if self.field == "-" else f"{place}: {self.field}: {self.message}"
 
 
 class InvalidPack(CallerError):

@@ -56,8 +56,10 @@ class _KnownRecords:
         for kind in reading.list_names("entities"):
             at = reading.yaml_by_file.get(f"entities/{kind}.yaml")
             if at and isinstance(at.value, list):
-                self._unread.discard(kind)
-                self._names |= {f"{kind}/{one.get('key')}" for one in at.value if isinstance(one, dict)}
+                keys = [one.get("key") if isinstance(one, dict) else None for one in at.value]
+                self._names |= {f"{kind}/{key}" for key in keys if key is not None}
+                if None not in keys:  # a record whose key is misspelt may be the one that is meant
+                    self._unread.discard(kind)
 
     def missing_message(self, reference: str) -> str | None:
         """Return what to say about a reference that leads nowhere; None when it leads somewhere, or may."""

@@ -68,6 +68,16 @@ def test_one_typo_in_a_type_that_hides_a_built_in_one_is_one_mistake() -> None:
     assert [(one.file, one.line) for one in caught.value.problems] == [("entity_types/risk.yaml", 3)]
 
 
+def test_a_misspelt_key_of_a_record_accuses_no_link_to_it() -> None:
+    records = SMALL_PACK["entities/site.yaml"].replace("- key: S-2\n", "- kee: S-2\n")
+
+    with pytest.raises(InvalidPack) as caught:
+        validate({**SMALL_PACK, "entities/site.yaml": records})
+
+    (problem,) = caught.value.problems
+    assert "did you mean 'key'?" in problem.message
+
+
 def test_a_wrong_tenant_file_accuses_no_tool_of_its_host() -> None:
     tool = SMALL_PACK["tools/look_up.yaml"].replace("python:search_knowledge", "https://erp.acme.example/search")
     tenant = SMALL_PACK["tenant.yaml"].replace("display_name", "displayname") + "tool_hosts: [erp.acme.example]\n"
