@@ -22,6 +22,7 @@ from local.processes import ProcessGroup
 from local.progress import Progress
 from local.servers import Server, command_line_options, start_server
 from local.state import Ports, StackKeys
+from parlour.infra.errors import ParlourError
 from parlour.packs.function_deployment import DeployedStack, deploy_functions
 from parlour.packs.function_tools import has_functions
 
@@ -148,10 +149,7 @@ class _StackStart:
         for pack in reversed(self._packs):
             with self._progress.step(f"pack ({pack.folder.name})"):
                 laptop_packs.apply_pack(addresses.console, self._keys.operator_key, pack)
-                if has_functions(pack.folder):
-                    role = deployed.outputs["PackFunctionRoleArn"]
-                    stack = DeployedStack(deployment.STACK_NAME, role)
-                    deploy_functions(emulator.client("lambda", endpoint), stack, pack.tenant, pack.folder)
+                _deploy_functions(deployed, pack)
         self._sign_developer_in(cluster, addresses)
         return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 
@@ -275,6 +273,17 @@ class _StackStart:
         for tenant in _secrets_by_tenant(cluster):
             laptop_packs.add_developer(addresses.console, key, tenant, addresses.issuer)
         laptop_packs.write_cli_credentials(self._folder, addresses.console, key, self._packs[0].tenant)
+
+
+def _deploy_functions(deployed: Deployment, pack: LaptopPack) -> None:
+    """Deploy the pack's own code, if it has some. Raises StackError with the reason why it cannot be deployed."""
+    if not has_functions(pack.folder):
+        return
+    stack = DeployedStack(deployment.STACK_NAME, deployed.outputs["PackFunctionRoleArn"])
+    try:
+        deploy_functions(emulator.client("lambda", deployed.endpoint), stack, pack.tenant, pack.folder)
+    except ParlourError as error:
+        raise StackError(str(error)) from None
 
 
 def _list_packs(own: LaptopPack | None) -> list[LaptopPack]:

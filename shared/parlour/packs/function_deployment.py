@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HANDLER = "from parlour.pack_functions.entry import handle as handler\n"
 _MAX_ZIP_BYTES = 50 * 1024 * 1024
 _TIMEOUT_SECONDS, _MEMORY_MB = 890, 512
-_PLATFORMS = {"arm64": "manylinux2014_aarch64", "x86_64": "manylinux2014_x86_64"}
+_MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,9 @@ def _list_files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 def _install_requirements(requirements: Path, target: Path, architecture: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--requirement", str(requirements)]
-    command += ["--target", str(target), "--platform", _PLATFORMS[architecture], "--python-version", "3.13"]
+    command += ["--target", str(target), "--python-version", "3.13"]
+    for platform in ("manylinux2014", "manylinux_2_28"):  # what Lambda's Amazon Linux 2023 runs
+        command += ["--platform", f"{platform}_{_MACHINES[architecture]}"]
     command.append("--only-binary=:all:")
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the builder's own list
     if done.returncode:

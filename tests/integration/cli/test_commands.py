@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -134,6 +135,32 @@ def test_edits_and_conflicts_of_a_pack_are_shown_and_decided(
     assert "  - site/S-2" in capsys.readouterr().err
     assert parlour("apply", second, "--prune", "--yes") == 0
     assert client.get("/v1/entities/site/S-2", headers=operator_headers("acme")).status_code == 404
+
+
+def test_watch_keeps_peoples_edits_and_survives_a_broken_file(
+    parlour: RunCommand, tmp_path: Path, client: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack = tmp_path / "pack"
+    human = pack / "humans" / "meera.yaml"
+    edit = {"properties": {"area": 9}}
+    steps: list[Callable[[], object]] = [
+        lambda: client.patch("/v1/entities/site/S-1", json=edit, headers=operator_headers("acme")),
+        lambda: human.write_text("display_name: [Meera\n"),
+        lambda: human.write_text("display_name: Meera Rao\nidentity: A site engineer.\n"),
+    ]
+
+    def sleep(_: float) -> None:
+        if not steps:
+            raise KeyboardInterrupt
+        steps.pop(0)()
+
+    assert parlour("apply", "--watch", written(pack, with_area(1)), sleep=sleep) == 130
+    told = capsys.readouterr()
+    assert "humans/meera.yaml:" in told.err
+    assert re.search(r"^human +0 +1 ", told.out, re.MULTILINE)
+    assert "site/S-1 properties.area: 9 (pack: 1)" in told.out
+    site = client.get("/v1/entities/site/S-1", headers=operator_headers("acme")).json()
+    assert site["properties"]["area"] == 9
 
 
 def test_an_apply_is_undone_by_the_command(
