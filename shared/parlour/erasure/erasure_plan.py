@@ -29,7 +29,9 @@ _SOURCE_TABLES = (
 )
 """What prompts and Pulses name as the sources of their words."""
 
-_REDACTED_TABLES = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts", "handoffs"})
+_REDACTED_TABLES = frozenset(
+    {"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts", "handoffs", "inbox_threads"}
+)
 """Tables whose rows stay without words where the conversation itself stays."""
 
 _BATCH_SIZE = 2_000

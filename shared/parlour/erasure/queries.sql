@@ -52,6 +52,8 @@ SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'summary_key_details', id::text FROM summary_key_details WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'agent_states', session_id::text FROM agent_states WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'handoffs', id::text FROM handoffs WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'inbox_threads', session_id::text FROM inbox_threads WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'inbox_events', id::text FROM inbox_events WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'archived_messages', id::text FROM archived_messages WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'session_prompts', session_id::text FROM session_prompts WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'citation_numbers', session_id || '/' || number FROM citation_numbers WHERE session_id = ANY(ARRAY(SELECT id FROM s))
@@ -175,6 +177,8 @@ SELECT 'messages' AS table_name, id::text AS id FROM m
  UNION ALL SELECT 'steps', turn_id || '/' || number FROM steps WHERE turn_id = ANY(%(turns)s::uuid[])
  UNION ALL SELECT 'tool_calls', id::text FROM tool_calls WHERE turn_id = ANY(%(turns)s::uuid[])
  UNION ALL SELECT 'handoffs', id::text FROM handoffs WHERE turn_id = ANY(%(turns)s::uuid[])
+ UNION ALL SELECT 'inbox_threads', session_id::text FROM inbox_threads
+            WHERE reason_text <> '' AND session_id IN (SELECT session_id FROM turns WHERE id = ANY(%(turns)s::uuid[]))
  UNION ALL SELECT 'events', session_id || '/' || number FROM events WHERE turn_id = ANY(%(turns)s::uuid[])
  UNION ALL SELECT 'turns', id::text FROM turns WHERE id = ANY(%(turns)s::uuid[]) AND tool_messages IS NOT NULL;
 
@@ -490,6 +494,9 @@ WITH asked AS (
      WHERE turn_id = ANY(%(turns)s::uuid[])
 ), handed AS (
     UPDATE handoffs SET reason = '', brief = '' WHERE turn_id = ANY(%(turns)s::uuid[])
+), opened AS (
+    UPDATE inbox_threads SET reason_text = ''
+     WHERE session_id IN (SELECT session_id FROM turns WHERE id = ANY(%(turns)s::uuid[]))
 ), streamed AS (
     DELETE FROM events WHERE turn_id = ANY(%(turns)s::uuid[])
 ), cited AS (

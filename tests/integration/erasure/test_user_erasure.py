@@ -8,6 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from parlour.channels.envelope import Media
+from parlour.conversations import inbox_messages
+from parlour.inbox import threads
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.pulse.pulse import PulseJob
@@ -248,6 +250,8 @@ def elsewhere(erasure_fixture: ErasureFixture, user: UUID) -> None:
         f" SELECT tenant_id, '{uuid7(desk.clock())}', id, '{bird('a question')}', 'user:{user}', 1, now()"
         " FROM entities WHERE key = 'R-05' RETURNING id"
     )
+    handed_over(erasure_fixture, session)
+    in_the_inbox(erasure_fixture, session)
     told_to_others(erasure_fixture)
     dead: dict[str, Json] = {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "dead"}
     erasure_fixture.letters["intake"].bodies = [
@@ -255,6 +259,31 @@ def elsewhere(erasure_fixture: ErasureFixture, user: UUID) -> None:
         {**dead, "sender": OTHER, "text": "mine stays"},
     ]
     erasure_fixture.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
+
+
+def handed_over(erasure_fixture: ErasureFixture, session: UUID) -> None:
+    """What one desk told the next."""
+    bird = erasure_fixture.canary
+    erasure_fixture.plant_row(
+        f"WHERE s.id = '{session}'",
+        "handoffs",
+        id=erasure_fixture.new_id(),
+        session_id="s.id",
+        from_binding_id="b.id",
+        to_binding_id="b.id",
+        idempotency_key="'once'",
+        brief=f"'{bird('a brief')}'",
+        at="now()",
+    )
+
+
+def in_the_inbox(erasure_fixture: ErasureFixture, session: UUID) -> None:
+    """Why a person was asked, and what they noted."""
+    desk, bird, admin = erasure_fixture.desk, erasure_fixture.canary, erasure_fixture.desk.admin
+    with desk.database.transaction(admin) as tx:
+        inbox_messages.open_thread(admin, tx, session, "member", bird("why a person was asked"), desk.clock())
+        threads.add_note(admin, tx, session, bird("a private note"), desk.clock())
+        inbox_messages.hand_back(admin, tx, session, bird("an instruction"), desk.clock())
 
 
 def told_to_others(erasure_fixture: ErasureFixture) -> None:
