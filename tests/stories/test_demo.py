@@ -41,6 +41,21 @@ def test_questions_about_documents_are_answered_with_their_sources(
     assert float(turn["cost_usd"]) > 0
 
 
+def test_a_question_moves_between_two_desks_in_one_thread(operator: Api, visit: Callable[..., Visitor]) -> None:
+    visitor, lowest = visit(), "What is the least we would take for change order 7?"
+    assert "35,000" not in visitor.ask(lowest)["text"]
+    assert "answers your next message" in visitor.ask("May I talk to the contract desk?")["text"]
+    moved = visitor.ask(lowest)
+    assert ("35,000" in moved["text"], moved["answered_by"]) == (True, "Contract desk")
+    assert "answers your next message" in visitor.ask("Please pass me back to Asha")["text"]
+    back = visitor.ask(lowest)
+    assert ("35,000" in back["text"], back["answered_by"]) == (False, "Site desk")
+    started = [one["payload"]["answered_by"] for one in visitor.events() if one["kind"] == "session"]
+    assert started == ["Site desk", "Site desk", "Contract desk", "Contract desk", "Site desk"]
+    operator.ask("POST", f"{visitor.path}/handoff", {"to": words.CONTRACT_DESK, "brief": "Asks for the lowest price."})
+    assert "35,000" in visitor.ask(lowest)["text"]
+
+
 def test_name_is_known_in_a_new_conversation_and_records_wait_to_be_accepted(
     operator: Api, visit: Callable[..., Visitor], phone: Phone
 ) -> None:

@@ -44,7 +44,7 @@ def find_reference_problems(reading: ParsedPack, endpoints: Collection[str]) -> 
     yield from _check_reserved_names(reading)
     yield from _check_entity_types(reading)
     yield from record_checks.find_record_problems(reading)
-    yield from scene_checks.find_scene_problems(reading, built_in)
+    yield from scene_checks.find_scene_problems(reading, {*built_in, HAND_OFF})
 
 
 def _check_tenant(reading: ParsedPack) -> Iterator[PackProblem]:
