@@ -33,7 +33,7 @@ ANSWERS = {
     ("site-desk", "Which risks are open?"): ("R-03", "R-05", "R-08"),
     ("site-desk", "Summarise the project"): ("2026-09-11", "14 days late"),
     ("contract-desk", "Where does change order 7 stand?"): ("| £38,448 [", "| £36,396 [", "6 March"),
-    ("contract-desk", "Did we give notice of the permit delay in time?"): ("**26 February 2026**", "1 day(s) to spare"),
+    ("contract-desk", "Did we give notice of the permit delay in time?"): ("**26 February 2026**", "Days to spare: 1"),
     ("contract-desk", "What do we owe per day if we finish late?"): ("£3,500", "£243,000"),
     ("contract-desk", "What is our liability limited to?"): ("£2,430,000", "fraud"),
     ("contract-desk", "What is the least we would take for change order 7?"): ("£35,000",),
