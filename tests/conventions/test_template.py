@@ -17,6 +17,7 @@ type Json = dict[str, Any]
 FUNCTIONS = sorted(path.parent.name for path in Path("functions").glob("*/handler.py"))
 NEEDS_THE_CLOUD = ("AWS::EC2::", "AWS::RDS::")
 ALLOWED_ACTIONS = {
+    "ses:SendEmail",
     "bedrock:InvokeModel",
     "bedrock:InvokeModelWithResponseStream",
     "lambda:InvokeFunction",

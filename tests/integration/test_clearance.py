@@ -231,6 +231,9 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     "POST /v1/files/{file_id}/versions": [(f"/v1/files/{FILE}/versions", {"json": {"size_bytes": 3}})],
     "POST /v1/attention/tool-calls/{call_id}": [(f"/v1/attention/tool-calls/{TURN}", {"json": {"resolution": "done"}})],
     "POST /v1/attention/replies/{outbox_id}": [(f"/v1/attention/replies/{TURN}", {"json": {"resolution": "arrived"}})],
+    "POST /v1/attention/notifications/{notification_id}": [
+        (f"/v1/attention/notifications/{TURN}", {"json": {"resolution": "dismiss"}})
+    ],
     "POST /v1/attention/turns/{turn_id}": [(f"/v1/attention/turns/{TURN}", {"json": {"resolution": "dismiss"}})],
 }
 """What is asked of a route besides, or in place of, its path about what is restricted."""

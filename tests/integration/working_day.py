@@ -44,6 +44,7 @@ from tests.integration.day_handoffs import hand_over_conversations
 from tests.integration.day_inbox import answer_in_the_inbox
 from tests.integration.day_linked_records import read_linked_records
 from tests.integration.day_long_calls import run_long_calls
+from tests.integration.day_notifications import notify_people
 from tests.integration.day_packs import prune_and_undo_packs, reapply_pack
 from tests.integration.day_phone_links import link_phone_numbers
 from tests.integration.day_prompt_inspection import inspect_prompts
@@ -144,6 +145,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     manage_sessions(conversation)
     hand_over_conversations(conversation)
     answer_in_the_inbox(conversation)
+    notify_people(conversation)
     link_phone_numbers(conversation)
     erase_people(conversation)
     age_conversations(conversation)
@@ -162,9 +164,8 @@ def administer_tenant(conversation: ConversationHarness) -> None:
             members.NewMember(issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1),
             now=conversation.clock(),
         )
-        members.update_member(
-            admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock()
-        )
+        change = members.MemberChange(["viewer"], 2, active=True, email="ines@example.com")
+        members.update_member(admin, tx, member.id, change, conversation.clock())
         assert members.list_members(admin, tx).rows
         key = api_keys.create_key(admin, tx, api_keys.NewApiKey("ci", ["admin"], 1), conversation.clock())
         spare = api_keys.create_key(admin, tx, api_keys.NewApiKey("spare", [], 0), conversation.clock())

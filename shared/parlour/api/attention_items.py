@@ -5,10 +5,12 @@ from typing import Any
 
 from parlour.api.attention_schemas import (
     DeliveryReasonView,
+    FailedNotificationView,
     FailedReplyView,
     FailedTurnView,
     HeldReplyView,
     NoModelCallsView,
+    NotificationReasonView,
     SpendReasonView,
     SpendTodayView,
     ToolReasonView,
@@ -22,6 +24,7 @@ from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.rows import FailedTurn
 from parlour.models.spend import SpendToday
+from parlour.notifications.notifications import NotificationProblem
 from parlour.tools.calls import UnknownCall
 
 #: Of a phone number that are shown, so that people recognise it.
@@ -113,6 +116,24 @@ def failed_reply_item(reply: StuckReply) -> FailedReplyView:
         what_happened="The reply was not delivered.",
         what_to_do="Fix the cause. Then retry sending.",
         **_reply_fields(reply),
+    )
+
+
+def notification_item(problem: NotificationProblem) -> FailedNotificationView:
+    """Return a notification that was not delivered."""
+    medium = {"email": "e-mail", "webhook": "webhook"}[problem.medium]
+    ending = "may have arrived" if problem.state == "unknown" else "was not delivered"
+    return FailedNotificationView(
+        kind="failed_notification",
+        id=problem.id,
+        session_id=problem.session_id,
+        medium=problem.medium,
+        recipient=problem.recipient,
+        at=problem.created_at,
+        what_happened=f"The notification by {medium} {ending}.",
+        reason=NotificationReasonView(code=problem.state, message=problem.problem),
+        what_to_do="Check the address in the binding or the member. Then send it again, or dismiss it.",
+        resolutions=["send_again", "dismiss"],
     )
 
 

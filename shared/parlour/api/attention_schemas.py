@@ -124,6 +124,26 @@ class FailedTurnView(_ExplainedView):
     resolutions: list[Literal["redrive", "dismiss"]]
 
 
+class NotificationReasonView(ResponseModel):
+    """Why a notification was not delivered; the message is in part the mail server's or the receiver's."""
+
+    code: Literal["failed", "unknown"]
+    message: str
+
+
+class FailedNotificationView(_ExplainedView):
+    """A notification of the inbox that was not delivered, or may not have been."""
+
+    kind: Literal["failed_notification"]
+    id: UUID
+    session_id: UUID
+    medium: Literal["email", "webhook"]
+    recipient: str
+    at: datetime
+    reason: NotificationReasonView
+    resolutions: list[Literal["send_again", "dismiss"]]
+
+
 class NoModelCallsView(_ExplainedView):
     """Model calls are switched off, or today's cap is reached; it ends with the switch, the cap or the day."""
 
@@ -132,7 +152,13 @@ class NoModelCallsView(_ExplainedView):
 
 
 AttentionItem = Annotated[
-    UnknownToolCallView | UnknownDeliveryView | HeldReplyView | WaitingReplyView | FailedTurnView | NoModelCallsView,
+    UnknownToolCallView
+    | UnknownDeliveryView
+    | HeldReplyView
+    | WaitingReplyView
+    | FailedTurnView
+    | FailedNotificationView
+    | NoModelCallsView,
     Field(discriminator="kind"),
 ]
 
@@ -154,6 +180,7 @@ class AttentionCountsView(ResponseModel):
     replies: int
     waiting: int
     turns: int
+    notifications: int
     spend: int
     total: int
 

@@ -65,6 +65,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "resolve_reply": (409,),
     "redrive_reply": (409,),
     "resolve_turn": (409,),
+    "resolve_notification": (409,),
     "cancel_tool_call": (409,),
     "cancel_session_tool_calls": (409,),
     "create_entity": (409,),

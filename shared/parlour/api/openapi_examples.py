@@ -16,6 +16,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "resolve_tool_call": {"resolution": "done"},
     "resolve_reply": {"resolution": "send_again"},
     "resolve_turn": {"resolution": "redrive"},
+    "resolve_notification": {"resolution": "send_again"},
     "create_entity": {
         "type": "task",
         "name": "Check the anchors of the scaffold",

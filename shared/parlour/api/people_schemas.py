@@ -8,6 +8,9 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from parlour.api.schemas import Clearance, RequestModel, ResponseModel, Roles, SingleLine
 
+_EMAIL = r"^$|^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63}$"
+MemberEmail = Annotated[str, Field(max_length=254, pattern=_EMAIL)]
+
 
 class NewKey(RequestModel):
     """An API key to make. Nobody can give more clearance than they have.
@@ -30,6 +33,7 @@ class NewMember(RequestModel):
     display_name: SingleLine
     roles: Roles = Field(default_factory=list)
     clearance: Clearance = 1
+    email: MemberEmail = ""
 
 
 class MemberChange(RequestModel):
@@ -38,6 +42,7 @@ class MemberChange(RequestModel):
     roles: Roles
     clearance: Clearance
     active: bool = True
+    email: MemberEmail | None = Field(default=None, description="Null keeps the address; empty takes it away.")
 
 
 class UserClearance(RequestModel):
@@ -76,6 +81,7 @@ class MemberView(ResponseModel):
     roles: list[str]
     clearance: int
     active: bool
+    email: str | None
     created_at: datetime
 
 

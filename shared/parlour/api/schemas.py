@@ -163,6 +163,12 @@ class TurnResolution(RequestModel):
     resolution: Literal["redrive", "dismiss"]
 
 
+class NotificationResolution(RequestModel):
+    """What to do about a notification that was not delivered."""
+
+    resolution: Literal["send_again", "dismiss"]
+
+
 class PublicAgent(ResponseModel):
     """An agent as a visitor meets it."""
 

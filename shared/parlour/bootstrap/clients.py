@@ -16,6 +16,7 @@ from parlour.jobs.visibility import ShortenVisibility, visibility_shortener
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
     from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sesv2 import SESV2Client
 
 _QUICK_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
@@ -28,6 +29,9 @@ _UPLOAD_CONFIG = Config(
     s3={"addressing_style": "virtual"},
 )
 """A file takes longer than a call. A form names the bucket's own region: browsers are not sent on from another."""
+
+_MAIL_CONFIG = Config(connect_timeout=3, read_timeout=15, retries={"total_max_attempts": 1})
+"""SES has no idempotency key: a second request would be a second mail."""
 
 _FUNCTION_CONFIG = Config(connect_timeout=2, read_timeout=320, retries={"total_max_attempts": 1})
 """A function may take five minutes. One that did not answer is not called again: it may still be at it."""
@@ -76,6 +80,11 @@ def make_bedrock_client() -> "BedrockRuntimeClient":
 def make_bedrock_streaming_client() -> "BedrockRuntimeClient":
     """Bedrock's inference endpoint, for answers."""
     return boto3.client("bedrock-runtime", config=_STREAMING_CONFIG)
+
+
+def make_mail_client() -> "SESV2Client":
+    """SES. A mail that may have been taken is not sent again by the client itself."""
+    return boto3.client("sesv2", config=_MAIL_CONFIG)
 
 
 def make_function(name: str) -> LambdaFunction:

@@ -1,6 +1,7 @@
-"""Outbox queue to the channel provider."""
+"""Outbox queue to the channel provider, and to the people and systems that are notified."""
 
 import functools
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
@@ -15,7 +16,14 @@ from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OutboundSettings, load_settings
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
+from parlour.notifications import delivery_job
+from parlour.notifications.delivery_job import Sender
+from parlour.notifications.email import NoEmail, SesSender, SmtpSender
+from parlour.notifications.event import Medium
+from parlour.notifications.webhook import WebhookSender
 from parlour.principal import system_principal
+from parlour.tools.addresses import PrivateHosts
+from parlour.tools.http_endpoint import HttpEndpoint
 
 
 @functools.cache
@@ -30,7 +38,24 @@ def build_outbound() -> MessageHandler[JsonObject]:
         "whatsapp_cloud": WhatsAppCloudProvider(client, settings.whatsapp_base_url, secrets),
     }
 
-    def outbound(body: JsonObject, _seconds_left: SecondsLeft) -> None:
+    senders: Mapping[Medium, Sender] = {
+        "email": _email_sender(settings),
+        "webhook": WebhookSender(
+            HttpEndpoint(secrets, PrivateHosts.parse(settings.private_tool_hosts)),
+            secrets,
+            store,
+            settings.public_url,
+            lambda: datetime.now(UTC),
+        ),
+    }
+
+    def outbound(body: JsonObject, seconds_left: SecondsLeft) -> None:
+        if "notification_id" in body:
+            now = datetime.now(UTC)
+            delivery_job.deliver(
+                body, store, senders, lambda work: work_due.send_wakeup(wakeups, work, now), now, seconds_left
+            )
+            return
         tenant_id, outbox_id = outbox.parse_wakeup(body)
         now = datetime.now(UTC)
         sent = send_reply(system_principal(tenant_id), store, providers, outbox_id, uuid7(now), now)
@@ -38,3 +63,11 @@ def build_outbound() -> MessageHandler[JsonObject]:
             work_due.send_wakeup(wakeups, DueWork(tenant_id, "outbox", outbox_id, sent.retry_at), now)
 
     return with_time_limit(store, settings, outbound)
+
+
+def _email_sender(settings: OutboundSettings) -> Sender:
+    if not settings.mail_from:
+        return NoEmail()
+    if settings.smtp_url:
+        return SmtpSender(settings.smtp_url, settings.mail_from, settings.public_url)
+    return SesSender(clients.make_mail_client(), settings.mail_from, settings.public_url)

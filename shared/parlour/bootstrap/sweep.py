@@ -19,6 +19,7 @@ from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, handle_wa
 from parlour.jobs.work_due import WorkKind
 from parlour.memory import job_scheduling
 from parlour.memory.memory_job import MEMORY_JOB_KINDS
+from parlour.notifications import notifications
 from parlour.prompts.ledger import retention
 from parlour.search.index import scheduling
 from parlour.tools import calls
@@ -99,6 +100,7 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
         "record_type": scheduling.record_type_finder(queues.embedding),
         "file": uploads.finder(queues.ingest),
         "inbox": inbox_clock.finder(queues.outbox),
+        "notification": notifications.finder(queues.outbox),
         "phone_link": expired_codes.find_expired_code,
         "event_retention": event_retention.find_streamed_text,
         "prompt_retention": retention.expired_prompt_finder(ledger_days),

@@ -18,7 +18,9 @@ _MAX_TEXT_CHARS = 120
 """Characters of what somebody wrote, in a list."""
 
 _CALLS, _REPLIES, _TURNS = ("unknown_tool_call",), ("unknown_delivery", "held_reply"), ("failed_turn",)
+_NOTIFICATIONS = ("failed_notification",)
 _PATHS = dict.fromkeys(_CALLS, "tool-calls") | dict.fromkeys(_REPLIES, "replies") | dict.fromkeys(_TURNS, "turns")
+_PATHS |= dict.fromkeys(_NOTIFICATIONS, "notifications")
 _FAILED_REPLIES_PATH = "v1/attention/failed-replies"
 
 ItemId = Annotated[
@@ -48,6 +50,8 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
             parts += _titled("Replies that wait and are retried by themselves", _waiting_table(waiting))
         if turns := _of_kind(items, _TURNS):
             parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(turns))
+        if undelivered := _of_kind(items, _NOTIFICATIONS):
+            parts += _titled("Undelivered notifications: send-again | dismiss", _notification_table(undelivered))
         for stop in _of_kind(items, ("no_model_calls",)):
             ends = "Run `parlour cost resume`." if found["spend"]["stopped"] else "Run `parlour cost cap`."
             parts += [Text(f"\n{stop['reason']['message']} {stop['what_happened']} {ends}", style="bold")]
@@ -76,14 +80,14 @@ def arrived(context: typer.Context, item: ItemId) -> None:
 
 @app.command("send-again")
 def send_again(context: typer.Context, item: ItemId) -> None:
-    """Send a reply again that did not arrive."""
-    _resolve(context, item, "send_again", _REPLIES)
+    """Send a reply or a notification again that did not arrive."""
+    _resolve(context, item, "send_again", (*_REPLIES, *_NOTIFICATIONS))
 
 
 @app.command()
 def dismiss(context: typer.Context, item: ItemId) -> None:
-    """Dismiss a reply or a failed turn. It will not be sent or answered."""
-    _resolve(context, item, "dismiss", (*_REPLIES, *_TURNS))
+    """Dismiss a reply, a failed turn or a notification. It will not be sent or answered."""
+    _resolve(context, item, "dismiss", (*_REPLIES, *_TURNS, *_NOTIFICATIONS))
 
 
 def cancel(
@@ -265,6 +269,14 @@ def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
         for one in found
     )
     return rendering.make_table(("when", "agent", "message", "why", "attempts", "id"), rows)
+
+
+def _notification_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
+    rows = (
+        (rendering.format_time(one["at"]), one["recipient"], _shorten(one["reason"]["message"]), one["id"])
+        for one in found
+    )
+    return rendering.make_table(("when", "to", "why", "id"), rows)
 
 
 def _titled(title: str, body: RenderableType) -> list[RenderableType]:

@@ -163,10 +163,15 @@ class ProviderSettings(Settings):
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
-class OutboundSettings(DatabaseSettings, ProviderSettings):
-    """The way out to channel providers."""
+class OutboundSettings(DatabaseSettings, ProviderSettings, ToolSettings):
+    """The way out to channel providers, and to the people and systems that are notified."""
 
     wakeups_queue_url: str
+    public_url: str = Field(description="where notifications link to")
+    mail_from: str = Field(default="", description="the sender of notifications; empty: no mail is sent")
+    smtp_url: str = Field(
+        default="", description="smtp://host:port of a mail server on the laptop; empty: SES sends the mail"
+    )
 
 
 class ToolDispatcherSettings(WakeSettings, EmbeddingSettings, ToolSettings):

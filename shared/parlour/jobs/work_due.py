@@ -31,6 +31,7 @@ type WorkKind = Literal[
     "archive",
     "phone_link",
     "inbox",
+    "notification",
 ]
 
 #: How long work may take its usual way before the sweep looks after it.

@@ -1,17 +1,19 @@
 """Whether the files of a pack agree with each other: every name used is there, nothing is claimed twice."""
 
 from collections.abc import Collection, Iterable, Iterator
+from urllib.parse import urlsplit
 
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.errors import PackProblem
 from parlour.packs import prompt_settings, record_checks, scene_checks
-from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
+from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tenant, Tool, WhatsAppChannel
 from parlour.packs.pack_parser import TENANT_FILE, ParsedPack
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.packs.tool_definitions import to_tool_definition
 from parlour.records.snapshots import placeholders
 from parlour.text.spelling_suggestions import did_you_mean, list_options
 from parlour.tools import tool_definition
+from parlour.tools.tool_definition import host_of
 
 _NUMBER_FIELDS = (
     ("app", True, "gupshup"),
@@ -99,6 +101,22 @@ def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
             yield from _check_name(at, place, f"secret in {TENANT_FILE}", whatsapp.api_key, tenant.secrets)
         if whatsapp:
             yield from _check_whatsapp(at, whatsapp)
+        if tenant:
+            yield from _check_webhook(at, binding, tenant)
+
+
+def _check_webhook(at: ParsedYaml, binding: Binding, tenant: Tenant) -> Iterator[PackProblem]:
+    """Check that a webhook leads to a host of the tenant, and is signed with a secret of the tenant."""
+    webhook, place = binding.notifications.webhook, ("notifications", "webhook")
+    if webhook is None:
+        return
+    yield from _check_name(at, (*place, "secret"), f"secret in {TENANT_FILE}", webhook.secret, tenant.secrets)
+    parts = urlsplit(webhook.url)
+    if parts.scheme not in {"https", "http"} or not parts.hostname:
+        yield at.problem_at((*place, "url"), "must be an https address, like 'https://hooks.example.com/parlour'")
+    elif host_of(webhook.url) not in tenant.tool_hosts:
+        message = f"the host {host_of(webhook.url)} is not in tenant.yaml's tool_hosts: add it there"
+        yield at.problem_at((*place, "url"), message)
 
 
 def _check_access(reading: ParsedPack, binding: Binding, at: ParsedYaml) -> Iterator[PackProblem]:

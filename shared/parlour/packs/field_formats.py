@@ -93,6 +93,11 @@ template_language = TextPattern(
     r"(?:[a-z]{2,3}(?:_[A-Z]{2,3})?)?", "must be a language as Meta writes it, like 'en' or 'en_GB'"
 )
 host = TextPattern(_HOST, "must be a host name in lower case, without https:// and path, like 'chat.example.com'")
+#: An address that notifications go to.
+email_address = TextPattern(
+    r"(?=.{3,254}$)[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z0-9-]{2,63}",
+    "must be an e-mail address, like 'desk@example.com'",
+)
 #: An icon's name in the console's set.
 icon = TextPattern(r"(?:[a-z][a-z0-9-]{0,39})?", "must be the name of an icon: lower-case letters, digits and dashes")
 colour = TextPattern(r"(?:[a-z]{2,20}|#[0-9a-f]{6})?", "must be the name of a colour in lower case, or like '#0a7f6c'")

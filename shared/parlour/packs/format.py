@@ -364,6 +364,32 @@ class InboxSettings(PackModel):
     service: ServiceTimes | None = Field(default=None, description="How soon people answer, and when they are there.")
 
 
+class NotificationWebhook(PackModel):
+    """An address that receives signed JSON for each event."""
+
+    url: Annotated[str, Field(max_length=500)] = Field(
+        description="An https address on one of the tenant's `tool_hosts`."
+    )
+    secret: Identifier = Field(
+        description="A name in the tenant's `secrets`: the key of 32 characters or more that signs what is sent."
+    )
+
+
+class Notifications(PackModel):
+    """Who is told that a conversation needs a person. What people read holds no text of the user."""
+
+    email: tuple[Annotated[str, field_formats.email_address], ...] = Field(
+        default=(), description="Addresses that are told of conversations that nobody has."
+    )
+    roles: tuple[Literal["viewer", "editor", "admin"], ...] = Field(
+        default=(), description="The same for members with one of these roles and an e-mail address."
+    )
+    webhook: NotificationWebhook | None = Field(default=None, description="A system that receives every event.")
+    events: tuple[Literal["opened", "said", "taken", "handed_back", "closed"], ...] = Field(
+        default=("opened",), description="Of which events; the member who has a conversation is told of its events."
+    )
+
+
 class Binding(PackModel):
     """One deployable agent: who does which job with what, and where people reach it."""
 
@@ -390,6 +416,9 @@ class Binding(PackModel):
     )
     inbox: InboxSettings = Field(
         default=InboxSettings(), description="Who answers when a person is asked for, and how soon."
+    )
+    notifications: Notifications = Field(
+        default=Notifications(), description="Who is told that a conversation needs a person."
     )
     tool_writes: dict[Identifier, WritesSetting] = Field(
         default={}, description="Other rights for single tools of the agent, by tool name."

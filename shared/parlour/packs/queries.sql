@@ -33,7 +33,9 @@ UNION ALL
 SELECT 'binding', b.id, b.slug, b.version, jsonb_build_object(
            'display_name', b.display_name, 'human', h.slug, 'team', t.slug, 'agent', a.slug, 'door', b.door,
            'clearance', b.clearance, 'greeting', b.greeting, 'channels', b.channels, 'owner', NULLIF(b.owner, '{}'), 'writes', b.writes,
-           'tool_writes', b.tool_writes, 'limits', b.limits, 'inbox', b.inbox, 'allowed_handoffs', b.allowed_handoffs, 'is_active', b.is_active)
+           'tool_writes', b.tool_writes, 'limits', b.limits, 'inbox', b.inbox,
+           'allowed_handoffs', b.allowed_handoffs, 'notifications', b.notifications,
+           'is_active', b.is_active)
   FROM bindings b
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
   JOIN teams t ON t.tenant_id = b.tenant_id AND t.id = b.team_id
@@ -102,17 +104,18 @@ ON CONFLICT (tenant_id, key) DO UPDATE
 -- name: upsert_binding
 -- A binding as a pack has it, under its next version.
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance,
-                      greeting, owner, writes, tool_writes, limits, inbox, allowed_handoffs, is_active, version,
-                      created_at, updated_at)
+                      greeting, owner, writes, tool_writes, limits, inbox, allowed_handoffs, notifications, is_active,
+                      version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(human_id)s, %(team_id)s, %(agent_id)s, %(door)s,
         %(channels)s, %(clearance)s, %(greeting)s, COALESCE(%(owner)s, '{}'::jsonb), %(writes)s, %(tool_writes)s, %(limits)s, %(inbox)s,
-        %(allowed_handoffs)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
+        %(allowed_handoffs)s, %(notifications)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, human_id = excluded.human_id, team_id = excluded.team_id,
        agent_id = excluded.agent_id, door = excluded.door, channels = excluded.channels,
        clearance = excluded.clearance, greeting = excluded.greeting, owner = excluded.owner,
        writes = excluded.writes, tool_writes = excluded.tool_writes, limits = excluded.limits, inbox = excluded.inbox,
-       allowed_handoffs = excluded.allowed_handoffs, is_active = excluded.is_active,
+       allowed_handoffs = excluded.allowed_handoffs, notifications = excluded.notifications,
+       is_active = excluded.is_active,
        version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: upsert_secret

@@ -16,7 +16,7 @@ from parlour.tenancy.labels import validate_identifier, validate_label
 from parlour.tenancy.roles import check_grant, require_role
 from parlour.tenancy.rows import Member
 
-__all__ = ["Member", "NewMember", "add_member", "list_members", "update_member"]
+__all__ = ["Member", "MemberChange", "NewMember", "add_member", "list_members", "update_member"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,20 @@ class NewMember:
     display_name: str
     roles: Collection[str]
     clearance: int
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """What a member may do from now on.
+
+    email  where they are told of conversations: None keeps the address, "" takes it away.
+    """
+
+    roles: Collection[str]
+    clearance: int
+    active: bool
+    email: str | None = None
 
 
 def add_member(principal: Principal, tx: Transaction, new: NewMember, now: datetime) -> Member:
@@ -44,6 +58,7 @@ def add_member(principal: Principal, tx: Transaction, new: NewMember, now: datet
         display_name=validate_label("display_name", new.display_name),
         roles=sorted(set(new.roles)),
         clearance=new.clearance,
+        email=new.email,
         now=now,
     )
     if member is None:
@@ -53,19 +68,18 @@ def add_member(principal: Principal, tx: Transaction, new: NewMember, now: datet
 
 
 def update_member(
-    principal: Principal,
-    tx: Transaction,
-    member_id: UUID,
-    *,
-    roles: Collection[str],
-    clearance: int,
-    active: bool,
-    now: datetime,
+    principal: Principal, tx: Transaction, member_id: UUID, change: MemberChange, now: datetime
 ) -> Member:
     """Set what a member may do from the next request on. Needs admin; audited. Raises NotFound."""
-    check_grant(principal, roles, clearance)
-    granted = sorted(set(roles))
-    member = store.update_member(tx, member_id=member_id, roles=granted, clearance=clearance, active=active)
+    check_grant(principal, change.roles, change.clearance)
+    member = store.update_member(
+        tx,
+        member_id=member_id,
+        roles=sorted(set(change.roles)),
+        clearance=change.clearance,
+        active=change.active,
+        email=change.email,
+    )
     if member is None:
         raise NotFound("member not found; reload the list")
     _add_audit_entry(principal, tx, "member.changed", member, now)

@@ -260,22 +260,26 @@ UPDATE users SET token_epoch = token_epoch + 1 WHERE id = %(user_id)s OR merged_
 
 -- name: add_member
 -- A new member; no row comes back when the issuer's subject is one already.
-INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, created_at)
-VALUES (current_tenant(), %(member_id)s, %(issuer)s, %(subject)s, %(display_name)s, %(roles)s, %(clearance)s, %(now)s)
+INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, email, created_at)
+VALUES (current_tenant(), %(member_id)s, %(issuer)s, %(subject)s, %(display_name)s, %(roles)s, %(clearance)s,
+        NULLIF(%(email)s, ''), %(now)s)
 ON CONFLICT (tenant_id, issuer, subject) DO NOTHING
-RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
+RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at, email;
 
 -- name: update_member
 -- Change what a member may do, also where they talk to an agent.
 WITH talking AS (
     UPDATE users SET clearance = %(clearance)s WHERE member_id = %(member_id)s
 )
-UPDATE members SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s WHERE id = %(member_id)s
-RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
+UPDATE members
+   SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s,
+       email = NULLIF(COALESCE(%(email)s, email), '')
+ WHERE id = %(member_id)s
+RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at, email;
 
 -- name: list_members
 -- Everybody of the tenant by name, behind a position.
-SELECT id, issuer, subject, display_name, roles, clearance, active, created_at
+SELECT id, issuer, subject, display_name, roles, clearance, active, created_at, email
   FROM members
  WHERE %(after_id)s::uuid IS NULL OR (display_name, id) > (%(after_name)s, %(after_id)s)
  ORDER BY display_name, id LIMIT %(most)s;

@@ -134,6 +134,7 @@ class Member:
     clearance: int
     active: bool
     created_at: datetime
+    email: str | None
 
 
 @dataclass(frozen=True, slots=True)

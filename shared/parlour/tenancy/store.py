@@ -229,7 +229,7 @@ def add_member(tx: Transaction, **values: str | int | UUID | datetime | list[str
     return tx.first(SQL["add_member"], Member, **values)
 
 
-def update_member(tx: Transaction, **values: int | UUID | list[str]) -> Member | None:
+def update_member(tx: Transaction, **values: int | str | UUID | list[str] | None) -> Member | None:
     return tx.first(SQL["update_member"], Member, **values)
 
 

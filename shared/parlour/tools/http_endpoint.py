@@ -82,12 +82,15 @@ class HttpEndpoint:
         }
         if context.callback_url:
             headers["parlour-callback"] = context.callback_url
-        seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS)
-        body = canonical_json(arguments).encode()
-        answer = self._send_request(context, tool, tool.endpoint, seconds, headers, body)
+        answer = self.post(context, tool, canonical_json(arguments).encode(), headers)
         if answer.status == httpx2.codes.ACCEPTED and context.callback_url:
             raise AnswersLater
         return interpret_call_answer(answer, writes=tool.writes)
+
+    def post(self, context: ToolContext, tool: Tool, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Return the answer to a body, whatever its status is; raises as `call` when there is none."""
+        seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS)
+        return self._send_request(context, tool, tool.endpoint, seconds, headers, body)
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
         """Return the result of the call with the context's key: 200 and a JSON object, or None for 404.

@@ -43,6 +43,13 @@ SELECT current_tenant(), %(id)s, s.id, %(message_id)s, s.binding_id, 'whatsapp',
   FROM sessions s WHERE s.id = %(session_id)s
 """
 
+_NOTIFICATION = """
+INSERT INTO notifications (tenant_id, id, event_id, event, reason, session_id, medium, recipient, state, problem,
+                           created_at, ended_at)
+VALUES (current_tenant(), %(id)s, %(id)s, 'opened', '', %(session_id)s, 'email', 'gone@example.com', 'failed',
+        'The mail server refused the address or the mail: 550 no such mailbox', %(at)s, %(at)s)
+"""
+
 
 @dataclass
 class AttentionItems:
@@ -102,6 +109,12 @@ class AttentionItems:
         turn_id = self._turn("failed", "unexpected_error")
         self._message(self._id(), turn_id, "inbound", "parked", "When is the pour?")
         return turn_id
+
+    def add_notification(self) -> UUID:
+        """An e-mail that a mail server refused."""
+        notification_id = self._id()
+        self._run(_NOTIFICATION, id=notification_id, session_id=self.session_id)
+        return notification_id
 
     def query(self, statement: str) -> list[tuple[object, ...]]:
         with self.database.transaction(self.tenant_id) as tx:

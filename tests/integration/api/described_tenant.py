@@ -108,6 +108,7 @@ class DescribedTenant:
             "cancel_tool_call.call_id": str(items.add_tool_call("running", heavy=True)),
             "resolve_reply.outbox_id": str(items.add_reply()),
             "redrive_reply.outbox_id": str(items.add_reply("failed")),
+            "resolve_notification.notification_id": str(items.add_notification()),
             "resolve_turn.turn_id": str(items.add_failed_turn()),
         }
 

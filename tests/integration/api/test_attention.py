@@ -61,7 +61,15 @@ def refused(answer: Any) -> str:
 
 def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> None:
     found = listed(client)
-    assert found["counts"] == {"tool_calls": 0, "replies": 0, "waiting": 0, "turns": 0, "spend": 0, "total": 0}
+    assert found["counts"] == {
+        "tool_calls": 0,
+        "replies": 0,
+        "waiting": 0,
+        "turns": 0,
+        "notifications": 0,
+        "spend": 0,
+        "total": 0,
+    }
     assert found["items"] == []
     assert found["spend"] == {
         "spent_usd": "0",
@@ -83,7 +91,15 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
         trouble.add_failed_turn(),
     )
     found = listed(client)
-    assert found["counts"] == {"tool_calls": 1, "replies": 2, "waiting": 0, "turns": 1, "spend": 0, "total": 4}
+    assert found["counts"] == {
+        "tool_calls": 1,
+        "replies": 2,
+        "waiting": 0,
+        "turns": 1,
+        "notifications": 0,
+        "spend": 0,
+        "total": 4,
+    }
     shown, unsure, held_back, parked = found["items"]
     assert [one["kind"] for one in found["items"]] == [
         "unknown_tool_call",

@@ -84,10 +84,10 @@ def test_a_member_talks_as_themselves_and_a_former_one_not_at_all(conversation: 
         access = users.load_access(tx, user_id, binding_id)
         assert (access.identification, access.principal.clearance) == ("member", 2)
         assert access.principal.write_rights == "all"
-        members.update_member(admin, tx, member.id, roles=["viewer"], clearance=0, active=True, now=now)
+        members.update_member(admin, tx, member.id, members.MemberChange(["viewer"], 0, active=True), now)
         access = users.load_access(tx, user_id, binding_id)
         assert (access.principal.clearance, access.principal.roles) == (0, frozenset({"viewer"}))
-        members.update_member(admin, tx, member.id, roles=["viewer"], clearance=0, active=False, now=now)
+        members.update_member(admin, tx, member.id, members.MemberChange(["viewer"], 0, active=False), now)
         assert not users.load_access(tx, user_id, binding_id).is_admitted
         with pytest.raises(NotFound):
             users.set_user_clearance(admin, tx, user_id, 3, now)

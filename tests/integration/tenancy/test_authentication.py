@@ -142,7 +142,7 @@ def test_a_member_may_enter_the_open_tenants_of_which_they_are_active(
     assert slugs() == ["acme", "brick"]
     assert slugs("somebody") == []
     with database.transaction(acme.admin) as tx:
-        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=False, now=NOW)
+        members.update_member(acme.admin, tx, member_id, members.MemberChange([], 0, active=False), NOW)
     assert slugs() == ["brick"]
     with database.transaction(brick.operator) as tx:
         tenants.set_tenant_status(brick.operator, tx, "archived", NOW)
@@ -165,10 +165,10 @@ def test_roles_are_read_anew_for_each_request(
 ) -> None:
     member_id = join(database, acme, issuer, ["admin"])
     with database.transaction(acme.admin) as tx:
-        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=True, now=now)
+        members.update_member(acme.admin, tx, member_id, members.MemberChange([], 0, active=True), now)
     assert call(token(issuer), "acme").principal.roles == frozenset()
     with database.transaction(acme.admin) as tx:
-        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=False, now=now)
+        members.update_member(acme.admin, tx, member_id, members.MemberChange([], 0, active=False), now)
     refused(call, token(issuer), "acme")
 
 

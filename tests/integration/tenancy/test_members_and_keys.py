@@ -75,7 +75,7 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
             ),
             now=now,
         )
-        assert member == members.Member(member.id, ISSUER, "asha", "Asha", ["viewer"], 1, True, now)
+        assert member == members.Member(member.id, ISSUER, "asha", "Asha", ["viewer"], 1, True, now, None)
         assert members.list_members(acme.admin, tx).rows == [member]
         with pytest.raises(Conflict):
             members.add_member(
@@ -96,12 +96,14 @@ def test_a_member_is_changed_and_that_is_recorded(
             members.NewMember(issuer=ISSUER, subject="asha", display_name="Asha", roles=[], clearance=1),
             now=now,
         )
-        changed = members.update_member(acme.admin, tx, member.id, roles=["admin"], clearance=2, active=False, now=now)
+        changed = members.update_member(
+            acme.admin, tx, member.id, members.MemberChange(["admin"], 2, active=False), now
+        )
         entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10).rows if entry.action == "member.changed")
     assert (changed.roles, changed.clearance, changed.active) == (["admin"], 2, False)
     assert entry.details == {"roles": ["admin"], "clearance": 2, "active": False}
     with database.transaction(brick.admin) as tx, pytest.raises(NotFound):
-        members.update_member(brick.admin, tx, member.id, roles=[], clearance=0, active=True, now=now)
+        members.update_member(brick.admin, tx, member.id, members.MemberChange([], 0, active=True), now)
 
 
 BAD_FIELDS: dict[str, Any] = {
@@ -130,7 +132,7 @@ def test_without_the_role_nothing_is_granted_or_listed(database: Database, acme:
             lambda: api_keys.revoke_key(viewer, tx, UUID(int=1), now),
             lambda: api_keys.list_keys(viewer, tx),
             lambda: members.list_members(viewer, tx),
-            lambda: members.update_member(viewer, tx, UUID(int=1), roles=[], clearance=0, active=True, now=now),
+            lambda: members.update_member(viewer, tx, UUID(int=1), members.MemberChange([], 0, active=True), now),
         ):
             with pytest.raises(Forbidden):
                 act()

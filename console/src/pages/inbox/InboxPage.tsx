@@ -22,6 +22,7 @@ const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   held_reply: { label: "Held reply", tone: "warning" },
   waiting_reply: { label: "Waiting reply", tone: "warning" },
   failed_turn: { label: "Unanswered message", tone: "bad" },
+  failed_notification: { label: "Failed notification", tone: "warning" },
   failed_reply: { label: "Failed reply", tone: "neutral" },
 };
 
@@ -121,7 +122,10 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
             </ConfirmButton>
           ))}
         {"session_id" in item ? (
-          <LinkButton icon="chat" href={to(["conversations", item.session_id], { turn: item.turn_id })}>
+          <LinkButton
+            icon="chat"
+            href={to(["conversations", item.session_id], { turn: "turn_id" in item ? item.turn_id : undefined })}
+          >
             Conversation
           </LinkButton>
         ) : (

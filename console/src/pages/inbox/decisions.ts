@@ -24,6 +24,8 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
       return item.resolutions.map((resolution) => replyDecision(item, resolution));
     case "failed_turn":
       return item.resolutions.map((resolution) => turnDecision(item, resolution));
+    case "failed_notification":
+      return item.resolutions.map((resolution) => notificationDecision(item, resolution));
     case "failed_reply":
       return [failedReplyDecision(item)];
     case "waiting_reply":
@@ -106,6 +108,29 @@ function turnDecision(item: Item<"failed_turn">, resolution: Schema["TurnResolut
         label: "Dismiss",
         title: "Dismiss the message?",
         explanation: "The message stays unanswered. This item is removed from the inbox.",
+        confirmLabel: "Dismiss",
+        run,
+      };
+}
+
+function notificationDecision(
+  item: Item<"failed_notification">,
+  resolution: Schema["NotificationResolution"]["resolution"],
+): Decision {
+  const params = { path: { notification_id: item.id } };
+  const run = () => body(api.POST("/v1/attention/notifications/{notification_id}", { params, body: { resolution } }));
+  return resolution === "send_again"
+    ? {
+        label: "Send again",
+        title: "Send the notification again?",
+        explanation: "Sends it once more. If the first one arrived, the recipient gets it twice.",
+        confirmLabel: "Send again",
+        run,
+      }
+    : {
+        label: "Dismiss",
+        title: "Dismiss the notification?",
+        explanation: "Nobody is notified. This item is removed from the inbox.",
         confirmLabel: "Dismiss",
         run,
       };

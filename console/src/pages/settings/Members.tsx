@@ -86,6 +86,7 @@ function NewMember({ onClose, onDone }: FormProps) {
     display_name: "",
     issuer: settings.value?.sign_in[0]?.issuer ?? "",
     subject: "",
+    email: "",
   });
   const [access, setAccess] = useState<Access>({ roles: ["viewer"], clearance: 1 });
   const save = useAction(async () => {
@@ -98,7 +99,7 @@ function NewMember({ onClose, onDone }: FormProps) {
         <input
           {...attributes}
           value={identity[name]}
-          required
+          required={name !== "email"}
           maxLength={200}
           onInput={(event) => setIdentity({ ...identity, [name]: event.currentTarget.value })}
         />
@@ -111,6 +112,7 @@ function NewMember({ onClose, onDone }: FormProps) {
         {field("display_name", "Name")}
         {field("issuer", "Issuer", "The address of the sign-in provider, as its tokens name it.")}
         {field("subject", "Subject", "Who the person is to the provider: the claim “sub” of their token.")}
+        {field("email", "E-mail", "Optional. Where they are told of conversations that need a person.")}
         <AccessFields value={access} onChange={setAccess} />
         <Notice problem={save.problem} />
         <div class="buttons">
@@ -127,14 +129,31 @@ function NewMember({ onClose, onDone }: FormProps) {
 function EditMember({ member, onClose, onDone }: FormProps & { member: Member }) {
   const [access, setAccess] = useState<Access>({ roles: member.roles as Role[], clearance: member.clearance });
   const [active, setActive] = useState(member.active);
+  const [email, setEmail] = useState(member.email ?? "");
   const save = useAction(async () => {
     const path = { member_id: member.id };
-    await body(api.PUT("/v1/members/{member_id}", { params: { path }, body: { ...access, active } }));
+    await body(api.PUT("/v1/members/{member_id}", { params: { path }, body: { ...access, active, email } }));
     onDone();
   });
   return (
     <Dialog title={member.display_name} onClose={onClose}>
       <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
+        <Field
+          label="E-mail"
+          hint="Where they are told of conversations that need a person."
+          name="email"
+          problem={save.problem}
+        >
+          {(attributes) => (
+            <input
+              {...attributes}
+              type="email"
+              value={email}
+              maxLength={254}
+              onInput={(event) => setEmail(event.currentTarget.value)}
+            />
+          )}
+        </Field>
         <AccessFields value={access} onChange={setAccess} />
         <label class="check">
           <input type="checkbox" checked={active} onChange={(event) => setActive(event.currentTarget.checked)} />

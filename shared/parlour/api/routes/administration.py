@@ -107,7 +107,9 @@ def list_members(caller: Admin, cursor: PageCursor = "", limit: Limit = 100) -> 
 def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> MemberView:
     """Set what a member may do from their next request on."""
     with caller.transaction() as tx:
-        member = members.update_member(caller.principal, tx, member_id, **change.model_dump(), now=caller.now)
+        member = members.update_member(
+            caller.principal, tx, member_id, members.MemberChange(**change.model_dump()), caller.now
+        )
     return MemberView.model_validate(member)
 
 

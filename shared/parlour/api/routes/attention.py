@@ -15,7 +15,7 @@ from parlour.api.attention_schemas import (
     ResolutionView,
 )
 from parlour.api.authorization import Admin, AnyCaller, Caller, Viewer
-from parlour.api.schemas import PageCursor, ReplyResolution, ToolCallResolution, TurnResolution
+from parlour.api.schemas import NotificationResolution, PageCursor, ReplyResolution, ToolCallResolution, TurnResolution
 from parlour.channels import outbox
 from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations import failed_turns, tool_result_messages, turn_views
@@ -24,7 +24,9 @@ from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.models import spend
+from parlour.notifications import notifications
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles, users
 from parlour.tools import calls
@@ -52,6 +54,7 @@ def list_attention_items(caller: Viewer) -> AttentionPageView:
         stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, _MAX_ITEMS + 1))
         waiting = _filter_readable(who, tx, outbox.list_waiting(who, tx, caller.now, _MAX_ITEMS + 1))
         parked = failed_turns.list_failed_turns(who, tx, _MAX_ITEMS + 1)
+        undelivered = notifications.list_problems(who, tx, _MAX_ITEMS + 1)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
     spend_today = attention_items.spend_view(today)
     stopped = attention_items.no_model_calls_item(spend_today)
@@ -60,8 +63,10 @@ def list_attention_items(caller: Viewer) -> AttentionPageView:
         *map(attention_items.stuck_reply_item, stuck[:_MAX_ITEMS]),
         *map(attention_items.waiting_reply_item, waiting[:_MAX_ITEMS]),
         *map(attention_items.failed_turn_item, parked[:_MAX_ITEMS]),
+        *map(attention_items.notification_item, undelivered[:_MAX_ITEMS]),
     ]
     found = {"tool_calls": len(unknown), "replies": len(stuck), "waiting": len(waiting), "turns": len(parked)}
+    found |= {"notifications": len(undelivered)}
     shown = {name: min(count, _MAX_ITEMS) for name, count in found.items()} | {"spend": int(stopped is not None)}
     return AttentionPageView(
         items=[*([stopped] if stopped else []), *sorted(items, key=lambda item: item.at)],
@@ -137,6 +142,19 @@ def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> Resoluti
         waking = failed_turns.redrive_turn(caller.principal, tx, turn_id, caller.now)
         _add_audit_entry(caller, tx, "turn.redriven", f"turn:{turn_id}")
     return _resolved("The message is being answered.", lambda: _send_wakes(caller, [waking]))
+
+
+@router.post("/attention/notifications/{notification_id}")
+def resolve_notification(notification_id: UUID, body: NotificationResolution, caller: Admin) -> ResolutionView:
+    """Send a notification that was not delivered again, or dismiss it."""
+    with caller.transaction() as tx:
+        work = notifications.resolve_problem(caller.principal, tx, notification_id, body.resolution, caller.now)
+        details: JsonObject = {"resolution": body.resolution}
+        _add_audit_entry(caller, tx, "notification.resolved", f"notification:{notification_id}", details)
+    if work is None:
+        return _resolved("Dismissed. Nobody is notified.")
+    queue = caller.dependencies.wakeup_queue
+    return _resolved("The notification is being sent again.", lambda: work_due.send_wakeup(queue, work, caller.now))
 
 
 @router.post("/tool-calls/{call_id}/cancel")

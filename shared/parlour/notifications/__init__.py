@@ -1,0 +1,1 @@
+"""Telling people that a conversation needs them, by e-mail and by webhook."""

@@ -1,0 +1,171 @@
+"""The job that sends one notification.
+
+The row is `sending`, committed, before the recipient is called. A later worker that finds it so knows that somebody
+died while sending: an e-mail is then `unknown` and not sent again, since nobody can tell. A webhook is: its receiver
+gets the same idempotency key and drops the second one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.errors import DeliveryUnknown, MalformedPayload, Misconfigured, ProviderRejected, ProviderUnavailable
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.jobs import runner, work_due
+from parlour.jobs.backoff import backoff
+from parlour.jobs.runner import JobFailed, LeasedJob
+from parlour.jobs.work_due import Attempts, DueWork
+from parlour.notifications import store
+from parlour.notifications.event import Medium
+from parlour.notifications.store import NotificationRow, NotificationState
+from parlour.principal import Principal, system_principal
+
+#: Attempts at a recipient that does not answer: some two hours in all.
+MAX_ATTEMPTS = 8
+
+_FIRST_WAIT = timedelta(minutes=1)
+_LEASE = timedelta(minutes=2)
+_MAX_PROBLEM_CHARS = 300
+_DIED = "The worker stopped while it sent this. It may have arrived."
+
+
+class Sender(Protocol):
+    """A way to tell somebody.
+
+    Raises ProviderUnavailable (surely not taken), ProviderRejected or Misconfigured (refused for good) or
+    DeliveryUnknown (may have been taken).
+    """
+
+    def send(self, notification: NotificationRow, /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How an attempt ended."""
+
+    state: NotificationState
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryJob(LeasedJob[NotificationRow, _Outcome, bool]):
+    """One notification. `wake` sends the message that begins the next attempt."""
+
+    notification_id: UUID
+    senders: Mapping[Medium, Sender]
+    leased_until: datetime
+    now: datetime
+    wake: Callable[[DueWork], None]
+    principal: Principal
+
+    def begin(self, tx: Transaction) -> bool:
+        """Lease the notification, if it is due."""
+        due = work_due.find(tx, "notification", self.notification_id)
+        if due is None or due.due_at > self.now:
+            return False
+        return work_due.lease(tx, "notification", self.notification_id, self.leased_until, self.now)
+
+    def load(self, tx: Transaction) -> NotificationRow | None:
+        """Mark the row as being sent, and count the attempt until its worker says how it ended."""
+        attempts = self._lock(tx)
+        if attempts is None:
+            return None
+        row = store.lock_notification(tx, self.notification_id)
+        if row is None or row.state not in {"pending", "sending"}:
+            work_due.complete(tx, "notification", self.notification_id)
+            return None
+        if row.state == "sending" and row.medium == "email":
+            self._end(tx, _Outcome("unknown", _DIED))
+            return None
+        store.set_state(tx, row.id, "sending", "", self.now)
+        return row
+
+    def ask(self, loaded: NotificationRow, seconds_left: SecondsLeft) -> _Outcome:  # noqa: ARG002
+        """Send it."""
+        try:
+            self.senders[loaded.medium].send(loaded)
+        except ProviderUnavailable as problem:
+            raise JobFailed(str(problem)) from problem
+        except (ProviderRejected, Misconfigured) as problem:
+            return _Outcome("failed", str(problem))
+        except DeliveryUnknown as problem:
+            return _Outcome("unknown", str(problem))
+        return _Outcome("sent")
+
+    def commit(self, tx: Transaction, loaded: NotificationRow, answer: _Outcome) -> bool | None:  # noqa: ARG002
+        """Write down how it ended."""
+        if self._lock(tx) is None:
+            return None
+        self._end(tx, answer)
+        return True
+
+    def report(self, loaded: NotificationRow, answer: _Outcome, result: bool) -> bool:  # noqa: ARG002
+        """Log the end; nothing follows."""
+        write_line = log.info if answer.state == "sent" else log.warning
+        write_line("notification_ended", notification_id=loaded.id, medium=loaded.medium, state=answer.state)
+        if answer.state != "sent":
+            log.count("FailedNotification")
+        return False
+
+    def fail(self, tx: Transaction, code: str) -> int:
+        """Try again later, longer each time; after the last attempt the notification has failed."""
+        attempts = self._lock(tx)
+        if attempts is None:
+            return 0
+        failures = attempts.failures + 1
+        if failures >= MAX_ATTEMPTS:
+            self._end(tx, _Outcome("failed", code))
+            return failures
+        store.set_state(tx, self.notification_id, "pending", code[:_MAX_PROBLEM_CHARS], self.now)
+        work_due.record_attempts(tx, "notification", self.notification_id, Attempts(failures, "unavailable"))
+        again = self._next_attempt(failures)
+        work_due.release(tx, "notification", self.notification_id, self.leased_until, again)
+        return failures
+
+    def report_failure(self, code: str, failures: int) -> None:  # noqa: ARG002
+        """Log the attempt, and wake the next one at its time."""
+        log.warning("notification_retried", notification_id=self.notification_id, attempts=failures)
+        if 0 < failures < MAX_ATTEMPTS:
+            work = DueWork(self.principal.tenant_id, "notification", self.notification_id, self._next_attempt(failures))
+            self.wake(work)
+
+    def release(self, tx: Transaction) -> None:
+        """End the lease."""
+        work_due.release(tx, "notification", self.notification_id, self.leased_until, self.now)
+
+    def _next_attempt(self, failures: int) -> datetime:
+        return self.now + backoff(failures, _FIRST_WAIT)
+
+    def _lock(self, tx: Transaction) -> Attempts | None:
+        return work_due.lock_leased(tx, "notification", self.notification_id, self.leased_until)
+
+    def _end(self, tx: Transaction, outcome: _Outcome) -> None:
+        store.set_state(tx, self.notification_id, outcome.state, outcome.problem[:_MAX_PROBLEM_CHARS], self.now)
+        work_due.complete(tx, "notification", self.notification_id)
+
+
+def parse_message(body: JsonObject) -> tuple[UUID, UUID]:
+    """Return tenant and notification of a message's body. Raises MalformedPayload."""
+    try:
+        return UUID(str(body["tenant_id"])), UUID(str(body["notification_id"]))
+    except (KeyError, ValueError):
+        raise MalformedPayload('a notification\'s message is {"tenant_id", "notification_id"}') from None
+
+
+def deliver(
+    body: JsonObject,
+    database: Database,
+    senders: Mapping[Medium, Sender],
+    wake: Callable[[DueWork], None],
+    now: datetime,
+    seconds_left: SecondsLeft,
+) -> None:
+    """Send the notification that a queue message names, unless it is sent already."""
+    tenant_id, notification_id = parse_message(body)
+    principal = system_principal(tenant_id)
+    job = DeliveryJob(notification_id, senders, now + _LEASE, now, wake, principal)
+    runner.run(job, database, principal, seconds_left)

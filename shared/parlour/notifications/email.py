@@ -1,0 +1,130 @@
+"""E-mail: SES in the cloud, any SMTP server elsewhere."""
+
+import smtplib
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as AwsConnectionError
+
+from parlour.infra.errors import DeliveryUnknown, Misconfigured, ProviderRejected, ProviderUnavailable
+from parlour.notifications.event import console_link, write_email
+from parlour.notifications.store import NotificationRow
+
+if TYPE_CHECKING:
+    from mypy_boto3_sesv2 import SESV2Client
+
+_SMTP_SECONDS = 15
+_TEMPORARY = range(400, 500)
+_RETRYABLE_CODES = frozenset({"TooManyRequestsException", "LimitExceededException", "SendingPausedException"})
+_REFUSED_CODES = frozenset(
+    {
+        "MessageRejected",
+        "BadRequestException",
+        "NotFoundException",
+        "MailFromDomainNotVerifiedException",
+        "AccountSuspendedException",
+        "AccessDeniedException",
+    }
+)
+
+
+def make_message(notification: NotificationRow, sender: str, public_url: str) -> EmailMessage:
+    """Return the mail of a notification; every attempt has the same Message-ID."""
+    text = write_email(
+        notification.event,
+        notification.binding,
+        notification.reason,
+        console_link(public_url, notification.session_id),
+    )
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = sender, notification.recipient, text.subject
+    message["Date"] = format_datetime(notification.created_at)
+    message["Message-ID"] = f"<{notification.id}@{sender.rpartition('@')[2].rstrip('>')}>"
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office reply
+    message.set_content(text.body)
+    return message
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpSender:
+    """An SMTP server on the laptop. `url`: smtp://host:port."""
+
+    url: str
+    sender: str
+    public_url: str
+
+    def send(self, notification: NotificationRow, /) -> None:
+        """Hand the mail over; raises as `Sender`."""
+        message = make_message(notification, self.sender, self.public_url)
+        server: smtplib.SMTP | None = None
+        try:
+            server = self._connect()
+            server.send_message(message)
+        except smtplib.SMTPRecipientsRefused as error:
+            [(code, answer)] = error.recipients.values()
+            raise _refusal(code, answer) from error
+        except smtplib.SMTPResponseException as error:
+            raise _refusal(error.smtp_code, error.smtp_error) from error
+        except (OSError, smtplib.SMTPException) as error:
+            if server is None:
+                raise ProviderUnavailable(f"The mail server does not answer ({type(error).__name__}).") from error
+            raise DeliveryUnknown("The mail server broke off. The mail may have arrived.") from error
+        finally:
+            if server is not None:
+                server.close()
+
+    def _connect(self) -> smtplib.SMTP:
+        parts = urlsplit(self.url)
+        if parts.scheme != "smtp" or not parts.hostname:
+            raise Misconfigured("SMTP_URL must be smtp://host:port")
+        return smtplib.SMTP(parts.hostname, parts.port or 25, timeout=_SMTP_SECONDS)
+
+
+def _refusal(code: int, answer: bytes | str) -> ProviderUnavailable | ProviderRejected:
+    """Return the error of a mail server's refusal: 4xx may be tried again, 5xx never succeeds (RFC 5321)."""
+    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+    if code in _TEMPORARY:
+        return ProviderUnavailable(f"The mail server asks to wait: {code} {text}")
+    return ProviderRejected(f"The mail server refused the address or the mail: {code} {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class SesSender:
+    """Amazon SES; `sender` is the identity that the function may send from."""
+
+    client: "SESV2Client"
+    sender: str
+    public_url: str
+
+    def send(self, notification: NotificationRow, /) -> None:
+        """Hand the mail over; raises as `Sender`."""
+        message = make_message(notification, self.sender, self.public_url)
+        try:
+            self.client.send_email(
+                FromEmailAddress=self.sender,
+                Destination={"ToAddresses": [notification.recipient]},
+                Content={"Raw": {"Data": message.as_bytes()}},
+            )
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "")
+            said = error.response.get("Error", {}).get("Message", code)
+            if code in _RETRYABLE_CODES:
+                raise ProviderUnavailable(f"SES asks to wait: {said}") from error
+            if code in _REFUSED_CODES:
+                raise ProviderRejected(f"SES refused the mail: {said}") from error
+            raise DeliveryUnknown(f"SES did not say whether it took the mail: {code}") from error
+        except (AwsConnectionError, HTTPClientError) as error:
+            raise DeliveryUnknown("SES did not answer. The mail may have arrived.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class NoEmail:
+    """A deployment without a sender address: every mail fails visibly."""
+
+    def send(self, _notification: NotificationRow, /) -> None:
+        """Raise Misconfigured."""
+        raise Misconfigured("This deployment has no sender address. Set MailFrom, and SmtpUrl outside of AWS.")

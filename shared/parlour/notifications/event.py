@@ -1,0 +1,127 @@
+"""Events of a conversation in the inbox, whom a binding wants told of them, and what they read. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+
+type InboxEventKind = Literal["opened", "said", "taken", "handed_back", "closed"]
+type Medium = Literal["email", "webhook"]
+
+_SENTENCES: dict[InboxEventKind, str] = {
+    "opened": "A conversation with {binding} waits for a person.",
+    "said": "There is a new message in a conversation with {binding}.",
+    "taken": "A person took a conversation with {binding}.",
+    "handed_back": "A conversation was handed back to {binding}.",
+    "closed": "A conversation with {binding} was closed.",
+}
+_FOOTER = "The message itself is not in this e-mail. Sign in to read it."
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEvent:
+    """Something that happened to a conversation in the inbox.
+
+    id           the same for every attempt to store the event: nobody is told of one event twice.
+    reason       why a person is needed, in words that hold nothing the user wrote; empty without a reason.
+    assignee_id  the member who has the conversation.
+    """
+
+    id: UUID
+    kind: InboxEventKind
+    session_id: UUID
+    reason: str = ""
+    assignee_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationSettings:
+    """Whom a binding wants told: addresses, members with one of the roles, a webhook; and of which events."""
+
+    email: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    webhook_url: str = ""
+    webhook_secret: str = ""
+    events: Sequence[str] = ("opened",)
+
+    @classmethod
+    def from_json(cls, settings: JsonObject) -> "NotificationSettings":
+        """Read a binding's stored settings; the format has checked them."""
+        webhook = settings.get("webhook")
+        webhook = webhook if isinstance(webhook, dict) else {}
+        return cls(
+            _texts(settings.get("email")),
+            _texts(settings.get("roles")),
+            str(webhook.get("url", "")),
+            str(webhook.get("secret", "")),
+            _texts(settings.get("events")) or ("opened",),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAddress:
+    """An active member with an e-mail address."""
+
+    id: UUID
+    email: str
+    roles: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One address to tell. `secret`: the name of the secret that signs a webhook."""
+
+    medium: Medium
+    address: str
+    secret: str | None = None
+
+
+def list_recipients(
+    settings: NotificationSettings, event: InboxEvent, members: Sequence[MemberAddress]
+) -> list[Recipient]:
+    """Return whom to tell of an event, each once.
+
+    A conversation that nobody has is everybody's: the addresses and the members with a role read of it. One that a
+    member has is theirs alone. A webhook receives every event that the binding lists.
+    """
+    if event.kind not in settings.events:
+        return []
+    webhook = [Recipient("webhook", settings.webhook_url, settings.webhook_secret)] if settings.webhook_url else []
+    if event.assignee_id:
+        addresses = [member.email for member in members if member.id == event.assignee_id]
+    else:
+        wanted = set(settings.roles)
+        addresses = [*settings.email, *(member.email for member in members if wanted.intersection(member.roles))]
+    unique = {address.casefold(): address for address in reversed(addresses)}
+    return [*(Recipient("email", address) for address in reversed(unique.values())), *webhook]
+
+
+@dataclass(frozen=True, slots=True)
+class EmailText:
+    """A mail's subject and its plain text."""
+
+    subject: str
+    body: str
+
+
+def write_email(kind: InboxEventKind, binding: str, reason: str, link: str) -> EmailText:
+    """Return a mail that says what happened and links to the conversation, without a word of the user's."""
+    sentence = _SENTENCES[kind].format(binding=_single_line(binding))
+    why = f"Why: {_single_line(reason)}\n\n" if reason else ""
+    return EmailText(sentence.rstrip("."), f"{sentence}\n\n{why}Open it in the console:\n{link}\n\n{_FOOTER}\n")
+
+
+def console_link(public_url: str, session_id: UUID) -> str:
+    """Return the address of the conversation in the console's inbox."""
+    return f"{public_url.rstrip('/')}/console/#/inbox/{session_id}"
+
+
+def _single_line(text: str) -> str:
+    """Return a text that can be part of a mail's header."""
+    return " ".join(text.split())
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()

@@ -1,0 +1,87 @@
+"""Notifications on their way out: stored with the event that they tell of, sent once, and visible when they fail.
+
+pending -> sending -> sent
+   ^          |---> failed    refused, or not taken after the last attempt
+   |----------+---> unknown   a worker died while it sent: never sent again by itself
+ not taken
+"""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID, uuid5
+
+from parlour.infra.errors import Conflict, NotFound
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import FifoQueue, QueueMessage
+from parlour.jobs import work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
+from parlour.notifications import event as inbox_event
+from parlour.notifications import store
+from parlour.notifications.event import InboxEvent, NotificationSettings
+from parlour.notifications.store import NotificationProblem
+from parlour.principal import Principal
+from parlour.tenancy.roles import require_role
+
+__all__ = ["NotificationProblem", "Resolution", "finder", "list_problems", "notify", "resolve_problem"]
+
+type Resolution = Literal["send_again", "dismiss"]
+
+
+def notify(tx: Transaction, tenant_id: UUID, event: InboxEvent, now: datetime) -> list[DueWork]:
+    """Store a notification for everybody who is to be told, in the transaction of the event.
+
+    Return the new work: send its wake-ups after the commit (`work_due.send_wakeup`). The sweep finds what is not sent.
+    """
+    settings = NotificationSettings.from_json(store.find_settings(tx, event.session_id))
+    if event.kind not in settings.events:
+        return []
+    work = []
+    for recipient in inbox_event.list_recipients(settings, event, store.list_member_addresses(tx)):
+        notification_id = uuid5(event.id, f"{recipient.medium}:{recipient.address}")
+        if store.add_notification(tx, notification_id, event, recipient, now):
+            work.append(DueWork(tenant_id, "notification", notification_id, now))
+    return work
+
+
+def finder(queue: FifoQueue) -> Finder:
+    """Return the finder of notifications that wait to be sent."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        row = store.lock_notification(tx, work.id)
+        if row is None or row.state not in {"pending", "sending"}:
+            return None
+        message = QueueMessage(
+            {"tenant_id": str(work.tenant_id), "notification_id": str(work.id)}, str(work.id), work.deduplication_id
+        )
+        leased_until = work_due.find_lease_end(tx, "notification", work.id)
+        return StaleWork(row.created_at, lambda: queue.send([message]), leased_until, is_planned=True)
+
+    return find
+
+
+def list_problems(principal: Principal, tx: Transaction, limit: int) -> list[NotificationProblem]:
+    """Return the notifications that were not delivered, or may not have been. Needs viewer."""
+    require_role(principal, "viewer")
+    return store.list_problems(tx, limit)
+
+
+def resolve_problem(
+    principal: Principal, tx: Transaction, notification_id: UUID, resolution: Resolution, now: datetime
+) -> DueWork | None:
+    """Send a notification again, or dismiss it. Needs admin. Return the work to wake.
+
+    Raises NotFound, and Conflict when there is nothing to decide.
+    """
+    require_role(principal, "admin")
+    row = store.lock_notification(tx, notification_id)
+    if row is None:
+        raise NotFound("notification not found; reload the list")
+    if row.state not in {"failed", "unknown"}:
+        raise Conflict("this notification is decided already; reload the list")
+    if resolution == "dismiss":
+        store.set_state(tx, notification_id, "dismissed", "", now)
+        return None
+    store.set_state(tx, notification_id, "pending", "", now)
+    work_due.schedule(tx, "notification", notification_id, now)
+    return DueWork(principal.tenant_id, "notification", notification_id, now)

@@ -1,0 +1,80 @@
+"""The notifications' way to the database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.notifications.event import InboxEvent, InboxEventKind, Medium, MemberAddress, Recipient
+
+SQL = Queries.for_module(__file__)
+
+type NotificationState = Literal["pending", "sending", "sent", "failed", "unknown", "dismissed"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationRow:
+    """A notification with what sending it needs.
+
+    secret_reference  where the secret store has the secret that signs a webhook.
+    """
+
+    tenant_id: UUID
+    id: UUID
+    event: InboxEventKind
+    reason: str
+    session_id: UUID
+    medium: Medium
+    recipient: str
+    state: NotificationState
+    binding: str
+    tenant_slug: str
+    tenant_settings: JsonObject
+    secret_reference: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationProblem:
+    """A notification that was not delivered, or may not have been."""
+
+    id: UUID
+    session_id: UUID
+    medium: Medium
+    recipient: str
+    state: Literal["failed", "unknown"]
+    problem: str
+    created_at: datetime
+
+
+def find_settings(tx: Transaction, session_id: UUID) -> JsonObject:
+    settings: JsonObject | None = tx.value(SQL["find_settings"], session_id=session_id)
+    return settings or {}
+
+
+def list_member_addresses(tx: Transaction) -> list[MemberAddress]:
+    return tx.all(SQL["list_member_addresses"], MemberAddress)
+
+
+def add_notification(
+    tx: Transaction, notification_id: UUID, event: InboxEvent, recipient: Recipient, now: datetime
+) -> bool:
+    """Return whether the notification is new."""
+    values = {"event": event.kind, "reason": event.reason, "medium": recipient.medium, "recipient": recipient.address}
+    ids = {"id": notification_id, "event_id": event.id, "session_id": event.session_id}
+    return tx.run(SQL["add_notification"], secret=recipient.secret, now=now, **values, **ids) > 0
+
+
+def lock_notification(tx: Transaction, notification_id: UUID) -> NotificationRow | None:
+    return tx.first(SQL["lock_notification"], NotificationRow, id=notification_id)
+
+
+def set_state(tx: Transaction, notification_id: UUID, state: NotificationState, problem: str, now: datetime) -> None:
+    tx.run(SQL["set_state"], id=notification_id, state=state, problem=problem, now=now)
+
+
+def list_problems(tx: Transaction, limit: int) -> list[NotificationProblem]:
+    return tx.all(SQL["list_problems"], NotificationProblem, limit=limit)
