@@ -1,8 +1,9 @@
 """Outbox queue to the channel provider, and to the people and systems that are notified."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
@@ -16,7 +17,7 @@ from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OutboundSettings, load_settings
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
-from parlour.notifications import delivery_job
+from parlour.notifications import bounces, delivery_job
 from parlour.notifications.delivery_job import Sender
 from parlour.notifications.email import NoEmail, SesSender, SmtpSender
 from parlour.notifications.event import Medium
@@ -65,9 +66,27 @@ def build_outbound() -> MessageHandler[JsonObject]:
     return with_time_limit(store, settings, outbound)
 
 
+@functools.cache
+def build_bounces() -> Callable[[Mapping[str, Any]], None]:
+    """Return what records the bounces of one event of SES's topic."""
+    settings = load_settings(OutboundSettings)
+    store = make_database(settings, clients.make_secret_store())
+
+    def record(event: Mapping[str, Any]) -> None:
+        try:
+            bounces.record_bounces(event, store, datetime.now(UTC))
+        finally:
+            if settings.database_idle:
+                store.close()
+
+    return record
+
+
 def _email_sender(settings: OutboundSettings) -> Sender:
     if not settings.mail_from:
         return NoEmail()
     if settings.smtp_url:
         return SmtpSender(settings.smtp_url, settings.mail_from, settings.public_url)
-    return SesSender(clients.make_mail_client(), settings.mail_from, settings.public_url)
+    return SesSender(
+        clients.make_mail_client(), settings.mail_from, settings.public_url, settings.mail_configuration_set
+    )

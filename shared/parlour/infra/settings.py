@@ -73,14 +73,18 @@ class PackFunctionSettings(Settings):
     )
 
 
-class ToolSettings(PackFunctionSettings):
-    """What tools may reach besides public hosts that their tenant lists."""
+class PrivateHostSettings(Settings):
+    """What tools and webhooks may reach besides public hosts that their tenant lists."""
 
     private_tool_hosts: str = Field(
         default="",
         description="tenant@host, tenant@host:port or tenant@host=http://other:port, comma-separated: what that "
         "tenant's tools may reach although it is private or plain http",
     )
+
+
+class ToolSettings(PackFunctionSettings, PrivateHostSettings):
+    """What tools may reach, and the functions of packs."""
 
 
 class SpendSettings(Settings):
@@ -163,12 +167,13 @@ class ProviderSettings(Settings):
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
-class OutboundSettings(DatabaseSettings, ProviderSettings, ToolSettings):
+class OutboundSettings(DatabaseSettings, ProviderSettings, PrivateHostSettings):
     """The way out to channel providers, and to the people and systems that are notified."""
 
     wakeups_queue_url: str
     public_url: str = Field(description="where notifications link to")
     mail_from: str = Field(default="", description="the sender of notifications; empty: no mail is sent")
+    mail_configuration_set: str = Field(default="", description="of SES: it reports bounces")
     smtp_url: str = Field(
         default="", description="smtp://host:port of a mail server on the laptop; empty: SES sends the mail"
     )

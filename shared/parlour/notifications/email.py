@@ -17,6 +17,8 @@ from parlour.notifications.store import NotificationRow
 if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
 
+TENANT_TAG, NOTIFICATION_TAG = "tenant_id", "notification_id"
+
 _SMTP_SECONDS = 15
 _TEMPORARY = range(400, 500)
 _RETRYABLE_CODES = frozenset({"TooManyRequestsException", "LimitExceededException", "SendingPausedException"})
@@ -94,11 +96,16 @@ def _refusal(code: int, answer: bytes | str) -> ProviderUnavailable | ProviderRe
 
 @dataclass(frozen=True, slots=True)
 class SesSender:
-    """Amazon SES; `sender` is the identity that the function may send from."""
+    """Amazon SES.
+
+    sender             the identity that the function may send from.
+    configuration_set  reports bounces; the tags of a mail name its notification there.
+    """
 
     client: "SESV2Client"
     sender: str
     public_url: str
+    configuration_set: str
 
     def send(self, notification: NotificationRow, /) -> None:
         """Hand the mail over; raises as `Sender`."""
@@ -107,6 +114,11 @@ class SesSender:
             self.client.send_email(
                 FromEmailAddress=self.sender,
                 Destination={"ToAddresses": [notification.recipient]},
+                ConfigurationSetName=self.configuration_set,
+                EmailTags=[
+                    {"Name": TENANT_TAG, "Value": str(notification.tenant_id)},
+                    {"Name": NOTIFICATION_TAG, "Value": str(notification.id)},
+                ],
                 Content={"Raw": {"Data": message.as_bytes()}},
             )
         except ClientError as error:

@@ -23,7 +23,7 @@ from parlour.notifications.store import NotificationProblem
 from parlour.principal import Principal
 from parlour.tenancy.roles import require_role
 
-__all__ = ["NotificationProblem", "Resolution", "finder", "list_problems", "notify", "resolve_problem"]
+__all__ = ["NotificationProblem", "Resolution", "finder", "list_problems", "notify", "record_bounce", "resolve_problem"]
 
 type Resolution = Literal["send_again", "dismiss"]
 
@@ -58,6 +58,15 @@ def finder(queue: FifoQueue) -> Finder:
         return StaleWork(row.created_at, lambda: queue.send([message]), leased_until, is_planned=True)
 
     return find
+
+
+def record_bounce(tx: Transaction, notification_id: UUID, reason: str, now: datetime) -> bool:
+    """Mark a mail that was sent as failed, for the reason that the mail server gave later; whether it was sent."""
+    row = store.lock_notification(tx, notification_id)
+    if row is None or row.state not in {"sent", "unknown"}:
+        return False
+    store.set_state(tx, notification_id, "failed", reason, now)
+    return True
 
 
 def list_problems(principal: Principal, tx: Transaction, limit: int) -> list[NotificationProblem]:

@@ -24,7 +24,7 @@ from parlour.infra.errors import Conflict
 from parlour.infra.json_values import JsonObject
 from parlour.infra.queries import Query
 from parlour.jobs.work_due import DueWork
-from parlour.notifications import delivery_job, notifications
+from parlour.notifications import bounces, delivery_job, notifications
 from parlour.notifications.delivery_job import MAX_ATTEMPTS, Sender
 from parlour.notifications.email import NoEmail, SesSender, SmtpSender
 from parlour.notifications.event import InboxEvent, Medium
@@ -204,7 +204,8 @@ def test_ses_sends_from_the_identity(desk: Desk, monkeypatch: pytest.MonkeyPatch
     [work] = desk.notify()
     with mock_aws():
         client = boto3.client("sesv2")
-        sender = SesSender(client, "parlour@example.com", "https://p.test")
+        client.create_configuration_set(ConfigurationSetName="mail")
+        sender = SesSender(client, "parlour@example.com", "https://p.test", "mail")
         desk.run(work, sender)
         assert desk.states()[0][0] == "failed"  # the identity is not verified yet
         client.create_email_identity(EmailIdentity="parlour@example.com")
@@ -216,6 +217,11 @@ def test_ses_sends_from_the_identity(desk: Desk, monkeypatch: pytest.MonkeyPatch
 
     assert set(mail.destinations) == {"desk@example.com"}
     assert desk.states() == [("sent", "")]
+    tags = {"tenant_id": [str(work.tenant_id)], "notification_id": [str(work.id)]}
+    event = json.dumps({"eventType": "Complaint", "mail": {"tags": tags}})
+    for _ in range(2):
+        bounces.record_bounces({"Records": [{"Sns": {"Message": event}}]}, desk.harness.database, desk.harness.now)
+    assert desk.states() == [("failed", "The recipient marked the mail as spam.")]
 
 
 @dataclass
