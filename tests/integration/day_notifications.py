@@ -27,7 +27,8 @@ def notify_people(conversation: ConversationHarness) -> None:
     event = InboxEvent(UUID(int=501), "opened", UUID(str(session_id)), "The user asked.")
     conversation.query(_SETTINGS.format('{"email": ["desk@example.com"]}'))
     with conversation.database.transaction(admin) as tx:
-        [work] = notifications.notify(tx, admin.tenant_id, event, now)
+        notifications.notify(tx, event, now)
+        [work] = notifications.list_pending(tx, event.session_id)
     body: JsonObject = {"tenant_id": str(work.tenant_id), "notification_id": str(work.id)}
     later = now + timedelta(seconds=1)
     delivery_job.deliver(body, conversation.database, {"email": FullMailbox()}, lambda _: None, later, lambda: 60.0)

@@ -19,11 +19,13 @@ from parlour.infra.errors import LeaseLost, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.jobs.work_due import DueWork
 from parlour.memory import job_scheduling
 from parlour.memory.agent_state import state_writer
 from parlour.memory.job_scheduling import DelayedJob
 from parlour.memory.recall import recall
 from parlour.memory.summaries import summary_request
+from parlour.notifications import notifications
 from parlour.principal import Principal
 from parlour.search.citation_numbers import NumberedSource, list_numbered_sources
 from parlour.search.index import scheduling
@@ -55,11 +57,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Committed:
-    """What follows the commit: memory jobs and deliveries to send, oldest first, so that none overtakes another."""
+    """What follows the commit: memory jobs, notifications and deliveries to send, oldest first, so that none overtakes
+    another."""
 
     removed_citations: int
     jobs: list[DelayedJob]
     deliveries: list[PendingReply]
+    notifications: list[DueWork]
 
 
 def commit_answer(running: TurnContext, answer: Answer) -> None:
@@ -120,7 +124,9 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
             is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
             if is_first and not is_closed:  # a repeat of this very commit finds its own reply, and its turn over
                 raise LeaseLost
-            return _Committed(cited.removed_count, jobs, deliveries)
+            may_notify = notice or answer.state == "failed"
+            pending = notifications.list_pending(tx, lease.id) if may_notify else []
+            return _Committed(cited.removed_count, jobs, deliveries, pending)
 
         committed = running.feed.commit(commit)
 
@@ -133,13 +139,19 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
         problem=answer.problem,
         removed_citations=committed.removed_citations,
     )
+    _wake_others(running, committed, now)
+
+
+def _wake_others(running: TurnContext, committed: _Committed, now: datetime) -> None:
+    services, tenant_id = running.dependencies, running.feed.principal.tenant_id
     for delivery in committed.deliveries:
-        outbox.send_wakeup(services.outbox_queue, tenant_id, lease.id, delivery.id, delivery.attempts)
+        outbox.send_wakeup(services.outbox_queue, tenant_id, running.lease.id, delivery.id, delivery.attempts)
     try:
         scheduling.wake_embedder(services.embedding_queue, tenant_id)
     except QueueUnavailable as problem:
         log.warning("embedder_wake_failed", tenant_id=tenant_id, code=problem.code)
     job_scheduling.send_jobs(services.memory_queue, committed.jobs)
+    notifications.send_wakeups(services.wakeup_queue, committed.notifications, now)
 
 
 def _insert_citations(tx: Transaction, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:

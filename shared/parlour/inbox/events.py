@@ -22,14 +22,18 @@ An event is written in the transaction of its move, as one row of `inbox_events`
 Deliver from the port `opened, said, taken, handed_back, closed`; the other kinds are for the console.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
 from parlour.inbox import store
+from parlour.inbox.thread import ThreadReason
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.notifications import notifications
+from parlour.notifications.event import InboxEvent, InboxEventKind
 from parlour.principal import Principal
 from parlour.tenancy.roles import require_role
 
@@ -64,9 +68,33 @@ class NewEvent:
     details: JsonObject = field(default_factory=dict)
 
 
+#: Why a person is needed, as people who are notified read it: no word of the user.
+_REASONS: Mapping[ThreadReason, str] = {
+    "asked": "The user asked for a person.",
+    "words": "The user asked for a person.",
+    "tool_failed": "A tool failed twice.",
+    "unknown_effect": "Nobody knows whether something that the agent did took effect.",
+    "approval": "A question waits for an answer.",
+    "held_reply": "A reply cannot be sent.",
+    "failed_turn": "The agent could not answer.",
+    "member": "A colleague opened it.",
+}
+
+
 def add_event(tx: Transaction, event: NewEvent) -> None:
-    """Store an event in the transaction of its move."""
+    """Store an event in the transaction of its move, and notify people of it."""
     store.insert_event(tx, event)
+    if event.kind in {"opened", "said", "taken", "assigned", "handed_back", "closed"}:
+        notifications.notify(tx, _to_notify(event), event.at)
+
+
+def _to_notify(event: NewEvent) -> InboxEvent:
+    """Return an event as notifications tell it; given to a member it is taken by them."""
+    kind = cast(InboxEventKind, "taken" if event.kind == "assigned" else event.kind)
+    reason = _REASONS.get(cast(ThreadReason, event.details.get("reason")), "")
+    by, _, member_id = str(event.details.get("assignee", "")).partition(":")
+    assignee = UUID(member_id) if by == "member" and event.kind == "assigned" else None
+    return InboxEvent(event.id, kind, event.session_id, reason, assignee)
 
 
 def list_events_after(

@@ -26,7 +26,7 @@ class InboxEvent:
 
     id           the same for every attempt to store the event: nobody is told of one event twice.
     reason       why a person is needed, in words that hold nothing the user wrote; empty without a reason.
-    assignee_id  the member who has the conversation.
+    assignee_id  the member whom somebody gave the conversation.
     """
 
     id: UUID
@@ -83,12 +83,15 @@ def list_recipients(
 ) -> list[Recipient]:
     """Return whom to tell of an event, each once.
 
-    A conversation that nobody has is everybody's: the addresses and the members with a role read of it. One that a
-    member has is theirs alone. A webhook receives every event that the binding lists.
+    A conversation that was given to a member is told to them. Other events are told to the addresses and to members
+    with one of the roles, if the binding lists the event. A webhook receives every event that is listed; what is said
+    in a conversation is for webhooks only.
     """
-    if event.kind not in settings.events:
-        return []
-    webhook = [Recipient("webhook", settings.webhook_url, settings.webhook_secret)] if settings.webhook_url else []
+    webhook = []
+    if settings.webhook_url and event.kind in settings.events:
+        webhook = [Recipient("webhook", settings.webhook_url, settings.webhook_secret)]
+    if event.kind == "said" or (event.kind not in settings.events and event.assignee_id is None):
+        return webhook
     if event.assignee_id:
         addresses = [member.email for member in members if member.id == event.assignee_id]
     else:

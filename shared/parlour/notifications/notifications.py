@@ -6,13 +6,15 @@ pending -> sending -> sent
  not taken
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 from uuid import UUID, uuid5
 
-from parlour.infra.errors import Conflict, NotFound
+from parlour.infra import log
+from parlour.infra.errors import Conflict, NotFound, QueueUnavailable
 from parlour.infra.postgres import Transaction
-from parlour.infra.queues import FifoQueue, QueueMessage
+from parlour.infra.queues import DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import work_due
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
@@ -28,20 +30,31 @@ __all__ = ["NotificationProblem", "Resolution", "finder", "list_problems", "noti
 type Resolution = Literal["send_again", "dismiss"]
 
 
-def notify(tx: Transaction, tenant_id: UUID, event: InboxEvent, now: datetime) -> list[DueWork]:
+def notify(tx: Transaction, event: InboxEvent, now: datetime) -> None:
     """Store a notification for everybody who is to be told, in the transaction of the event.
 
-    Return the new work: send its wake-ups after the commit (`work_due.send_wakeup`). The sweep finds what is not sent.
+    Send the wake-ups of `list_pending` after the commit; the sweep finds what is not woken.
     """
     settings = NotificationSettings.from_json(store.find_settings(tx, event.session_id))
-    if event.kind not in settings.events:
-        return []
-    work = []
+    if event.kind not in settings.events and event.assignee_id is None:
+        return
     for recipient in inbox_event.list_recipients(settings, event, store.list_member_addresses(tx)):
         notification_id = uuid5(event.id, f"{recipient.medium}:{recipient.address}")
-        if store.add_notification(tx, notification_id, event, recipient, now):
-            work.append(DueWork(tenant_id, "notification", notification_id, now))
-    return work
+        store.add_notification(tx, notification_id, event, recipient, now)
+
+
+def list_pending(tx: Transaction, session_id: UUID) -> list[DueWork]:
+    """Return the notifications of a conversation that no worker has tried yet, to be woken after the commit."""
+    return store.list_pending(tx, session_id)
+
+
+def send_wakeups(wakeup_queue: DelayedQueue, pending: Sequence[DueWork], now: datetime) -> None:
+    """Have notifications sent at once. What cannot be woken is found by the sweep."""
+    for work in pending:
+        try:
+            work_due.send_wakeup(wakeup_queue, work, now)
+        except QueueUnavailable as problem:
+            log.warning("notification_wake_failed", tenant_id=work.tenant_id, code=problem.code)
 
 
 def finder(queue: FifoQueue) -> Finder:

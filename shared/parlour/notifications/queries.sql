@@ -23,6 +23,13 @@ WITH stored AS (
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT current_tenant(), 'notification', id, %(now)s FROM stored;
 
+-- name: list_pending
+-- The notifications of a conversation that were never tried, with the time at which they are due.
+SELECT w.tenant_id, w.kind, w.id, w.due_at
+  FROM notifications n
+  JOIN work_due w ON w.tenant_id = n.tenant_id AND w.kind = 'notification' AND w.id = n.id
+ WHERE n.session_id = %(session_id)s AND n.state = 'pending' AND w.failures = 0;
+
 -- name: lock_notification
 -- A notification, locked, with what sending it needs: the binding's name and where the secret is kept.
 SELECT n.tenant_id, n.id, n.event, n.reason, n.session_id, n.medium, n.recipient, n.state, b.display_name AS binding,

@@ -8,6 +8,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.jobs.work_due import DueWork
 from parlour.notifications.event import InboxEvent, InboxEventKind, Medium, MemberAddress, Recipient
 
 SQL = Queries.for_module(__file__)
@@ -61,11 +62,14 @@ def list_member_addresses(tx: Transaction) -> list[MemberAddress]:
 
 def add_notification(
     tx: Transaction, notification_id: UUID, event: InboxEvent, recipient: Recipient, now: datetime
-) -> bool:
-    """Return whether the notification is new."""
+) -> None:
     values = {"event": event.kind, "reason": event.reason, "medium": recipient.medium, "recipient": recipient.address}
     ids = {"id": notification_id, "event_id": event.id, "session_id": event.session_id}
-    return tx.run(SQL["add_notification"], secret=recipient.secret, now=now, **values, **ids) > 0
+    tx.run(SQL["add_notification"], secret=recipient.secret, now=now, **values, **ids)
+
+
+def list_pending(tx: Transaction, session_id: UUID) -> list[DueWork]:
+    return tx.all(SQL["list_pending"], DueWork, session_id=session_id)
 
 
 def lock_notification(tx: Transaction, notification_id: UUID) -> NotificationRow | None:

@@ -386,7 +386,7 @@ class Notifications(PackModel):
     )
     webhook: NotificationWebhook | None = Field(default=None, description="A system that receives every event.")
     events: tuple[Literal["opened", "said", "taken", "handed_back", "closed"], ...] = Field(
-        default=("opened",), description="Of which events; the member who has a conversation is told of its events."
+        default=("opened",), description="Of which events. What people write (`said`) is for the webhook only."
     )
 
 

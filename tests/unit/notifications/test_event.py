@@ -37,9 +37,13 @@ def test_an_unassigned_conversation_tells_addresses_and_roles_each_once() -> Non
 
 
 def test_an_assigned_conversation_tells_its_assignee_alone() -> None:
-    event = InboxEvent(UUID(int=5), "said", SESSION, assignee_id=INES.id)
+    event = InboxEvent(UUID(int=5), "taken", SESSION, assignee_id=INES.id)
 
-    assert list_recipients(SETTINGS, event, [ASHA, INES]) == [Recipient("email", "ines@example.com"), HOOK]
+    assert list_recipients(SETTINGS, event, [ASHA, INES]) == [Recipient("email", "ines@example.com")]
+
+
+def test_what_is_said_is_for_webhooks_only() -> None:
+    assert list_recipients(SETTINGS, InboxEvent(UUID(int=5), "said", SESSION), [ASHA, INES]) == [HOOK]
 
 
 def test_events_that_a_binding_does_not_list_tell_nobody() -> None:
