@@ -17,6 +17,12 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "resolve_reply": {"resolution": "send_again"},
     "resolve_turn": {"resolution": "redrive"},
     "resolve_notification": {"resolution": "send_again"},
+    "open_inbox_conversation": {"text": "They called about the crane."},
+    "assign_inbox_conversation": {"member_id": "0198f000-0000-7000-8000-000000000001"},
+    "snooze_inbox_conversation": {"until": "2030-03-02T09:00:00Z"},
+    "hand_back_inbox_conversation": {"instruction": "Offer the Tuesday slot."},
+    "say_in_inbox_conversation": {"text": "We come at nine.", "claim": 2, "client_id": "m-1"},
+    "add_inbox_note": {"text": "A customer since 2019."},
     "create_entity": {
         "type": "task",
         "name": "Check the anchors of the scaffold",

@@ -1,0 +1,161 @@
+"""Conversations that people answer, as they go in and out as JSON."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from parlour.api.schemas import OptionalText, RequestModel, ResponseModel
+from parlour.conversations.inbox_messages import MAX_CHARS
+from parlour.inbox.events import EventKind
+from parlour.inbox.store import EventRow, ThreadRow
+from parlour.inbox.thread import ThreadReason, ThreadState
+from parlour.inbox.threads import MAX_INSTRUCTION_CHARS, MAX_NOTE_CHARS
+from parlour.principal import Principal
+
+
+class LastMessageView(ResponseModel):
+    """The beginning of a conversation's latest message."""
+
+    text: str
+    direction: Literal["inbound", "outbound"]
+    at: datetime
+
+
+class InboxConversationView(ResponseModel):
+    """A conversation of the inbox.
+
+    claim             names who answers; every move raises it, and a message has to name it.
+    is_mine           whether the caller has it.
+    reason_text       a sentence about the reason; empty when the reason says all.
+    unanswered_count  messages that the agent answers once it has the conversation back.
+    last_inbound_at   when the user last wrote: WhatsApp takes free text for 24 hours.
+    """
+
+    session_id: UUID
+    state: ThreadState
+    claim: int
+    is_mine: bool
+    assignee_name: str | None
+    reason: ThreadReason
+    reason_text: str
+    priority: int
+    title: str
+    channel: str
+    binding: str
+    binding_name: str
+    user_id: UUID
+    user_name: str | None
+    last_message: LastMessageView | None
+    unanswered_count: int
+    last_inbound_at: datetime | None
+    opened_at: datetime
+    answered_at: datetime | None
+    closed_at: datetime | None
+    snoozed_until: datetime | None
+    first_response_due_at: datetime | None
+    resolution_due_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: ThreadRow, reader: Principal) -> "InboxConversationView":
+        """Return a row of the inbox as JSON has it."""
+        values = {
+            name: getattr(row.thread if hasattr(row.thread, name) else row, name)
+            for name in cls.model_fields
+            if name != "is_mine"
+        }
+        is_mine = row.thread.state == "person" and row.thread.assignee == reader.name
+        return cls.model_validate({**values, "is_mine": is_mine})
+
+
+class InboxPageView(ResponseModel):
+    """Some conversations, the most urgent and the oldest first; `next_cursor` reads on, "" when these are the last."""
+
+    conversations: list[InboxConversationView]
+    next_cursor: str
+
+
+class InboxCountsView(ResponseModel):
+    """How many conversations are held, by state; `mine`: the caller's; `escalated`: those that waited too long."""
+
+    waiting: int
+    person: int
+    snoozed: int
+    mine: int
+    escalated: int
+
+
+class InboxEventView(ResponseModel):
+    """Something that happened to a conversation. `body`: a private note, or an instruction for the agent."""
+
+    id: UUID
+    number: int
+    session_id: UUID
+    kind: EventKind
+    actor_name: str
+    message_id: UUID | None
+    body: str
+    details: dict[str, JsonValue]
+    at: datetime
+
+    @classmethod
+    def from_row(cls, row: EventRow) -> "InboxEventView":
+        """Return an event as JSON has it."""
+        return cls.model_validate({name: getattr(row, name) for name in cls.model_fields})
+
+
+class InboxEventPageView(ResponseModel):
+    """Events of a conversation, oldest first. Read on from the last one's `number`."""
+
+    events: list[InboxEventView]
+
+
+class InboxOpening(RequestModel):
+    """Bring a conversation to the inbox, with a sentence on why."""
+
+    text: Annotated[OptionalText, Field(max_length=500)] = ""
+
+
+class InboxAssignment(RequestModel):
+    """The member who gets the conversation."""
+
+    member_id: UUID
+
+
+class InboxMessage(RequestModel):
+    """What a person writes to the user. `client_id`: a repeat with the same one is sent once."""
+
+    text: Annotated[OptionalText, Field(min_length=1, max_length=MAX_CHARS)]
+    claim: Annotated[int, Field(ge=1, lt=2**63)]
+    client_id: Annotated[OptionalText, Field(max_length=100)] = ""
+
+
+class InboxNote(RequestModel):
+    """A private note: neither the user nor the agent reads it."""
+
+    text: Annotated[OptionalText, Field(min_length=1, max_length=MAX_NOTE_CHARS)]
+
+
+class InboxHandBack(RequestModel):
+    """What the agent's next turn reads as the operator's word; empty for nothing."""
+
+    instruction: Annotated[OptionalText, Field(max_length=MAX_INSTRUCTION_CHARS)] = ""
+
+
+class InboxSnooze(RequestModel):
+    """Until when the conversation is put off; it comes back sooner if the user writes."""
+
+    until: AwareDatetime
+
+
+class InboxMessageView(ResponseModel):
+    """A message that was stored and is being sent."""
+
+    message_id: UUID
+
+
+class InboxNoteView(ResponseModel):
+    """A note that was stored."""
+
+    id: UUID

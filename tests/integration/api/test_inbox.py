@@ -1,0 +1,54 @@
+"""The inbox over HTTP: taken by one, answered, handed back; what a reader may not see or do."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.integration.api.conftest import EventFeed, FakeQueues, create_key_headers
+
+type Headers = dict[str, str]
+
+
+@pytest.fixture
+def desk(client: TestClient, feed: EventFeed) -> Headers:
+    return create_key_headers(client, "acme", "viewer", "editor")
+
+
+def post(client: TestClient, headers: Headers, path: str, body: dict[str, Any] | None = None) -> Any:
+    return client.post(f"/v1/inbox/{path}", json=body or {}, headers=headers)
+
+
+def test_a_conversation_is_taken_answered_and_handed_back(
+    client: TestClient, feed: EventFeed, desk: Headers, queues: FakeQueues
+) -> None:
+    session = feed.session_id
+    assert post(client, desk, f"{session}/open", {"text": "They called."}).json()["state"] == "waiting"
+    [listed] = client.get("/v1/inbox?state=waiting", headers=desk).json()["conversations"]
+    assert (listed["reason"], listed["reason_text"], listed["is_mine"]) == ("member", "They called.", False)
+
+    taken = post(client, desk, f"{session}/take").json()
+    assert (taken["state"], taken["is_mine"]) == ("person", True)
+    other = create_key_headers(client, "acme", "viewer", "editor")
+    assert post(client, other, f"{session}/take").status_code == 409
+    said = {"text": "We come at nine.", "claim": taken["claim"], "client_id": "m-1"}
+    first, again = (post(client, desk, f"{session}/messages", said).json() for _ in range(2))
+    assert first == again
+    assert post(client, other, f"{session}/messages", said).status_code == 409
+    assert post(client, desk, f"{session}/notes", {"text": "A customer since 2019."}).status_code == 200
+    assert client.get("/v1/inbox?assignee=me", headers=desk).json()["conversations"][0]["session_id"] == str(session)
+    assert client.get("/v1/inbox/counts", headers=desk).json()["mine"] == 1
+
+    back = post(client, desk, f"{session}/hand-back", {"instruction": "Offer Tuesday."}).json()
+    assert back["state"] == "agent"
+    assert post(client, desk, f"{session}/messages", said).status_code == 409
+    kinds = [one["kind"] for one in client.get(f"/v1/inbox/{session}/events", headers=desk).json()["events"]]
+    assert kinds == ["opened", "taken", "said", "noted", "handed_back"]
+
+
+def test_who_may_not_write_does_not_answer(client: TestClient, feed: EventFeed, desk: Headers) -> None:
+    post(client, desk, f"{feed.session_id}/open")
+    viewer = create_key_headers(client, "acme", "viewer")
+    for move in ("open", "take", "release", "close"):
+        assert post(client, viewer, f"{feed.session_id}/{move}").status_code == 403
+    assert client.get(f"/v1/inbox/{feed.session_id}", headers=viewer).status_code == 200
