@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { me, signedIn, signOut, switchTenant } from "../api/sign_in";
 import { openCount, useAttention } from "../pages/inbox/attention";
+import { threadCounts } from "../pages/inbox/threads";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { useAction } from "../ui/resource";
@@ -25,6 +26,7 @@ export function Navigation() {
   const sections = visibleSections(settings.value?.local ?? false);
   const current = sectionOf(route.value, sections);
   useAttention(current?.key === "inbox");
+  const waitingCount = openCount.value + (threadCounts.value?.waiting ?? 0);
   const close = () => setOpen(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => event.key === "Escape" && setOpen(false);
@@ -60,9 +62,9 @@ export function Navigation() {
             >
               <Icon name={section.icon} />
               <span>{section.label}</span>
-              {section.key === "inbox" && openCount.value > 0 && (
-                <span class="count" aria-label={`${openCount.value} open`}>
-                  {openCount.value > 99 ? "99+" : openCount.value}
+              {section.key === "inbox" && waitingCount > 0 && (
+                <span class="count" aria-label={`${waitingCount} open`}>
+                  {waitingCount > 99 ? "99+" : waitingCount}
                 </span>
               )}
             </a>

@@ -1,172 +1,170 @@
-import { useState } from "preact/hooks";
-import { hasRole } from "../../api/sign_in";
-import { to } from "../../shell/router";
-import type { PageProps } from "../../shell/sections";
-import { Badge, type Tone } from "../../ui/Badge";
-import { Button, LinkButton } from "../../ui/Button";
-import { ConfirmButton } from "../../ui/Dialog";
-import { plural, sentenceCase } from "../../ui/format";
-import { Markdown } from "../../ui/Markdown";
+import { useEffect, useState } from "preact/hooks";
+import { navigate, to, type Route } from "../../shell/router";
+import { Badge } from "../../ui/Badge";
+import { Button } from "../../ui/Button";
+import { plural } from "../../ui/format";
 import { Page, Tabs } from "../../ui/Page";
-import { Scrollable } from "../../ui/Scrollable";
-import { EmptyState, ErrorState, Notice, Skeleton } from "../../ui/states";
+import { usePages } from "../../ui/resource";
+import { EmptyState, Loaded, LoadMore } from "../../ui/states";
 import { Time } from "../../ui/Time";
-import { attention, attentionProblem, openCount, refreshAttention, type InboxItem } from "./attention";
-import { decisionsOn } from "./decisions";
-import "./inbox.css";
+import { body } from "../../api/client";
+import { api } from "../../api/sign_in";
+import { AttentionItems } from "./AttentionItems";
+import { openCount, refreshAttention } from "./attention";
+import { KeyHelp } from "./KeyHelp";
+import { LISTS, REASONS, refreshThreadCounts, threadCounts, type InboxThread, type ListName } from "./threads";
+import { useKeys } from "./use_keys";
 
-const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
-  no_model_calls: { label: "No model calls", tone: "bad" },
-  unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
-  unknown_delivery: { label: "Unknown delivery", tone: "warning" },
-  held_reply: { label: "Held reply", tone: "warning" },
-  waiting_reply: { label: "Waiting reply", tone: "warning" },
-  failed_turn: { label: "Unanswered message", tone: "bad" },
-  failed_notification: { label: "Failed notification", tone: "warning" },
-  failed_reply: { label: "Failed reply", tone: "neutral" },
-};
+/** Milliseconds between two reads of the list. */
+const POLL_MS = 5_000;
 
-const CHANNELS: Record<string, string> = { web: "web", whatsapp: "WhatsApp" };
-
-/** What needs a person: outcomes that nobody knows, replies that did not leave, messages that were not answered. */
-export default function InboxPage({ route }: PageProps) {
-  const wanted = route.query.get("kind") ?? "";
+/** The conversations that people answer, and the items that a person decides. */
+export function InboxPage({ route }: { route: Route }) {
+  const asked = route.query.get("list");
+  const list = asked ?? "waiting";
   const [message, setMessage] = useState("");
-  const found = attention.value;
-  const kinds = [...new Set(found?.items.map(({ kind }) => kind))];
-  const items = found?.items.filter(({ kind }) => !wanted || kind === wanted) ?? [];
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [round, setRound] = useState(0);
+  useKeys({ "?": () => setHelpOpen(true) });
+  const waiting = threadCounts.value?.waiting ?? 0;
+  const names = Object.keys(LISTS) as ListName[];
   return (
     <Page
       title="Inbox"
-      lead={
-        openCount.value
-          ? `${plural(openCount.value, "item needs", "items need")} a person.`
-          : "Nothing waits for a person."
-      }
+      lead={[
+        waiting ? `${plural(waiting, "conversation waits", "conversations wait")} for a person.` : "",
+        openCount.value ? `${plural(openCount.value, "item needs", "items need")} a decision.` : "",
+        !waiting && !openCount.value ? "Nothing waits for a person." : "",
+      ]
+        .filter(Boolean)
+        .join(" ")}
       actions={
-        <Button icon="refresh" onClick={() => void refreshAttention()}>
-          Refresh
-        </Button>
+        <>
+          <Button onClick={() => setHelpOpen(true)}>Keys</Button>
+          <Button
+            icon="refresh"
+            onClick={() => {
+              void refreshAttention();
+              void refreshThreadCounts();
+              setRound(round + 1);
+            }}
+          >
+            Refresh
+          </Button>
+        </>
       }
     >
       <p class="inbox-message" role="status">
         {message}
       </p>
-      {kinds.length > 1 && (
-        <Tabs
-          label="Kinds of items"
-          tabs={["" as const, ...kinds].map((kind) => ({
-            href: to(["inbox"], { kind }),
-            label: kind ? KINDS[kind].label : "All",
-            isCurrent: kind === wanted,
-          }))}
-        />
+      <Tabs
+        label="Lists of the inbox"
+        tabs={[
+          ...names.map((name) => ({
+            href: to(["inbox"], { list: name }),
+            label: withCount(LISTS[name].label, countOf(name)),
+            isCurrent: name === list,
+          })),
+          {
+            href: to(["inbox"], { list: "items" }),
+            label: withCount("To decide", openCount.value),
+            isCurrent: list === "items",
+          },
+        ]}
+      />
+      {list !== "items" && (
+        <ThreadList key={list} name={list in LISTS ? (list as ListName) : "waiting"} round={round} />
       )}
-      {found ? (
-        <Notice problem={attentionProblem.value} />
-      ) : (
-        attentionProblem.value && <ErrorState problem={attentionProblem.value} reload={() => void refreshAttention()} />
+      {(list === "items" || asked === null) && (
+        <AttentionItems kind={route.query.get("kind") ?? ""} onDone={setMessage} isAlone={list === "items"} />
       )}
-      {!found && !attentionProblem.value && <Skeleton />}
-      {found && items.length === 0 && (
-        <EmptyState icon="inbox" title={wanted ? "Nothing of this kind" : "All done"}>
-          <p>
-            Items appear here when an outcome is unknown, a reply did not leave, or a message could not be answered.
-          </p>
-        </EmptyState>
-      )}
-      <ul class="inbox-list">
-        {items.map((item) => (
-          <li key={"id" in item ? item.id : item.kind}>
-            <Card item={item} onDone={setMessage} />
-          </li>
-        ))}
-      </ul>
-      {found?.hasMore && <p class="soft">There are more items. They appear when these are decided.</p>}
+      {isHelpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
     </Page>
   );
 }
 
-function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => void }) {
-  const { label, tone } = KINDS[item.kind];
-  const decide = async (run: () => Promise<{ message: string }>) => {
-    const { message } = await run();
-    onDone(message);
-    await refreshAttention();
+function withCount(label: string, count: number): string {
+  return count ? `${label} ${count}` : label;
+}
+
+function countOf(name: ListName): number {
+  const counts = threadCounts.value;
+  return counts && name !== "done" ? counts[name] : 0;
+}
+
+function ThreadList({ name, round }: { name: ListName; round: number }) {
+  const threads = usePages(
+    async (cursor, signal) => {
+      const page = await body(api.GET("/v1/inbox", { params: { query: { ...LISTS[name].query, cursor } }, signal }));
+      return { items: page.conversations, next_cursor: page.next_cursor };
+    },
+    [name, round],
+  );
+  const { reload } = threads;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) reload();
+    }, POLL_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  const rows = threads.data ?? [];
+  const [chosenId, setChosenId] = useState("");
+  const at = rows.findIndex((thread) => thread.session_id === chosenId);
+  const move = (step: number) => {
+    const next = rows[Math.min(Math.max(at + step, 0), rows.length - 1)];
+    if (!next) return;
+    setChosenId(next.session_id);
+    document.getElementById(`thread-${next.session_id}`)?.focus();
   };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => chosenId && navigate(to(["inbox", chosenId])),
+  });
   return (
-    <article class="card inbox-card">
-      <header>
-        <Badge tone={tone}>{label}</Badge>
-        {"channel" in item && <span class="soft">{CHANNELS[item.channel] ?? item.channel}</span>}
-        {"recipient" in item && <span class="soft">to {item.recipient}</span>}
-        {"binding" in item && <span class="soft">{sentenceCase(item.binding)}</span>}
-        {"at" in item && <Time at={item.at} />}
-      </header>
-      <h2>{item.what_happened}</h2>
-      <p>{item.reason.message}</p>
-      <Content item={item} />
-      <p class="soft">{item.what_to_do}</p>
-      <footer class="buttons">
-        {hasRole("admin") &&
-          decisionsOn(item).map((decision, index) => (
-            <ConfirmButton
-              key={decision.label}
-              kind={index === 0 ? "solid" : "quiet"}
-              label={decision.label}
-              title={decision.title}
-              confirmLabel={decision.confirmLabel}
-              work={() => decide(decision.run)}
-            >
-              <p>{decision.explanation}</p>
-            </ConfirmButton>
-          ))}
-        {"session_id" in item ? (
-          <LinkButton
-            icon="chat"
-            href={to(["conversations", item.session_id], { turn: "turn_id" in item ? item.turn_id : undefined })}
-          >
-            Conversation
-          </LinkButton>
+    <Loaded of={threads}>
+      {(list) =>
+        list.length === 0 ? (
+          <EmptyState icon="inbox" title={name === "waiting" ? "Nobody waits" : "No conversation here"}>
+            <p>Conversations appear here when somebody asks for a person, or the agent cannot go on alone.</p>
+          </EmptyState>
         ) : (
-          <LinkButton icon="coins" href={to(["costs"])}>
-            Costs
-          </LinkButton>
-        )}
-      </footer>
-      {!hasRole("admin") && item.kind !== "no_model_calls" && item.kind !== "waiting_reply" && (
-        <p class="soft">An administrator decides.</p>
-      )}
-    </article>
+          <>
+            <ul class="inbox-threads">
+              {list.map((thread) => (
+                <li key={thread.session_id}>
+                  <ThreadRow thread={thread} />
+                </li>
+              ))}
+            </ul>
+            <LoadMore pages={threads} />
+          </>
+        )
+      }
+    </Loaded>
   );
 }
 
-/** What the item is about: the text, the messages, or the arguments of the call. */
-function Content({ item }: { item: InboxItem }) {
-  if (item.kind === "unknown_tool_call") {
-    return (
-      <dl class="inbox-arguments">
-        <div>
-          <dt>Tool</dt>
-          <dd>{sentenceCase(item.tool)}</dd>
-        </div>
-        {Object.entries(item.arguments).map(([name, value]) => (
-          <div key={name}>
-            <dt>{sentenceCase(name)}</dt>
-            <dd>{typeof value === "string" ? value : JSON.stringify(value)}</dd>
-          </div>
-        ))}
-      </dl>
-    );
-  }
-  const texts = "texts" in item ? item.texts : "text" in item ? [item.text] : [];
+function ThreadRow({ thread }: { thread: InboxThread }) {
+  const { session_id: id, assignee_name: assignee, last_message: last } = thread;
   return (
-    <>
-      {texts.filter(Boolean).map((text, index) => (
-        <Scrollable key={index} class="inbox-text" label="Text">
-          <Markdown text={text} />
-        </Scrollable>
-      ))}
-    </>
+    <a id={`thread-${id}`} class="inbox-thread" href={to(["inbox", id])}>
+      <span class="inbox-thread-head">
+        <b>{thread.title || "Conversation"}</b>
+        <Time at={last?.at ?? thread.opened_at} />
+      </span>
+      <span class="inbox-thread-text">{last?.text || "No message yet"}</span>
+      <span class="inbox-thread-facts">
+        <Badge tone={thread.state === "waiting" ? "warning" : "neutral"}>{REASONS[thread.reason]}</Badge>
+        {thread.priority > 0 && <Badge tone="bad">Waited too long</Badge>}
+        <span class="soft">{thread.binding_name}</span>
+        {assignee && <span class="soft">{assignee}</span>}
+        {thread.snoozed_until && (
+          <span class="soft">
+            until <Time at={thread.snoozed_until} />
+          </span>
+        )}
+      </span>
+    </a>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { body, isAbort, type Schema } from "../../api/client";
 import { toProblem, type Problem } from "../../api/problem";
 import { api, hasRole, signedIn } from "../../api/sign_in";
+import { refreshThreadCounts, threadCounts } from "./threads";
 
 export type AttentionItem = Schema["AttentionPageView"]["items"][number];
 export type InboxItem = AttentionItem | Schema["FailedReplyView"];
@@ -59,14 +60,18 @@ export function useAttention(isOpen: boolean): void {
     if (!tenant || !hasRole("viewer")) return undefined;
     const abort = new AbortController();
     attention.value = undefined;
+    threadCounts.value = undefined;
     void refreshAttention(abort.signal);
+    void refreshThreadCounts(abort.signal);
     return () => abort.abort();
   }, [tenant]);
   useEffect(() => {
     if (!tenant || !hasRole("viewer")) return undefined;
     const abort = new AbortController();
     const look = () => {
-      if (!document.hidden && Date.now() - touchedAt < IDLE_MS) void refreshAttention(abort.signal);
+      if (document.hidden || Date.now() - touchedAt >= IDLE_MS) return;
+      void refreshAttention(abort.signal);
+      void refreshThreadCounts(abort.signal);
     };
     const timer = setInterval(look, 1_000 * (isOpen ? SECONDS.open : SECONDS.closed));
     document.addEventListener("visibilitychange", look);
