@@ -25,7 +25,13 @@ const isReader = () => hasRole("viewer") || hasRole("editor");
 
 /** The sections of the console in the order of the navigation. Pages are loaded when they are opened. */
 export const SECTIONS: readonly Section[] = [
-  { key: "inbox", label: "Inbox", icon: "inbox", isVisible: isViewer, load: () => import("../pages/inbox/InboxSection") },
+  {
+    key: "inbox",
+    label: "Inbox",
+    icon: "inbox",
+    isVisible: isViewer,
+    load: () => import("../pages/inbox/InboxSection"),
+  },
   {
     key: "conversations",
     label: "Conversations",

@@ -9,9 +9,8 @@ from pydantic import AwareDatetime, Field, JsonValue
 from parlour.api.schemas import OptionalText, RequestModel, ResponseModel
 from parlour.conversations.inbox_messages import MAX_CHARS
 from parlour.inbox.events import EventKind
-from parlour.inbox.store import EventRow, ThreadRow
 from parlour.inbox.thread import ThreadReason, ThreadState
-from parlour.inbox.threads import MAX_INSTRUCTION_CHARS, MAX_NOTE_CHARS
+from parlour.inbox.threads import MAX_INSTRUCTION_CHARS, MAX_NOTE_CHARS, ThreadRow
 from parlour.principal import Principal
 
 
@@ -98,11 +97,6 @@ class InboxEventView(ResponseModel):
     body: str
     details: dict[str, JsonValue]
     at: datetime
-
-    @classmethod
-    def from_row(cls, row: EventRow) -> "InboxEventView":
-        """Return an event as JSON has it."""
-        return cls.model_validate({name: getattr(row, name) for name in cls.model_fields})
 
 
 class InboxEventPageView(ResponseModel):

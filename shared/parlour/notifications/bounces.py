@@ -7,11 +7,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Database, Transaction
 from parlour.notifications import notifications
 from parlour.notifications.email import NOTIFICATION_TAG, TENANT_TAG
 
@@ -46,13 +47,13 @@ def record_bounces(event: Mapping[str, Any], database: Database, now: datetime) 
         bounce = parse_bounce(record["Sns"]["Message"])
         if bounce is None:
             continue
-        is_new = database.run(
-            bounce.tenant_id,
-            lambda tx, bounce=bounce: notifications.record_bounce(tx, bounce.notification_id, bounce.reason, now),
-        )
-        if is_new:
+        if database.run(bounce.tenant_id, partial(_record_bounce, bounce, now)):
             log.warning("notification_bounced", notification_id=bounce.notification_id)
             log.count("FailedNotification")
+
+
+def _record_bounce(bounce: Bounce, now: datetime, tx: Transaction) -> bool:
+    return notifications.record_bounce(tx, bounce.notification_id, bounce.reason, now)
 
 
 def _reason(event: Mapping[str, Any]) -> str | None:

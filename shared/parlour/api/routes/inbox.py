@@ -1,6 +1,7 @@
 """Conversations that people answer: list them, take one, write in it, and give it back."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -86,7 +87,7 @@ def list_inbox_events(
     with caller.transaction() as tx:
         threads.get_thread(caller.principal, tx, session_id)
         rows = events.list_events_after(caller.principal, tx, after, limit, session_id)
-    return InboxEventPageView(events=list(map(InboxEventView.from_row, rows)))
+    return InboxEventPageView(events=[InboxEventView.model_validate(row) for row in rows])
 
 
 @router.post("/{session_id}/open")
@@ -181,7 +182,7 @@ def _view(caller: Caller, tx: Transaction, session_id: UUID) -> InboxConversatio
 def _send(caller: Caller, session_id: UUID, posted: PostedMessage) -> None:
     queue, tenant_id = caller.dependencies.outbox_queue, caller.principal.tenant_id
     for reply in posted.deliveries:
-        _try_to_wake(lambda reply=reply: outbox.send_wakeup(queue, tenant_id, session_id, reply.id, reply.attempts))
+        _try_to_wake(partial(outbox.send_wakeup, queue, tenant_id, session_id, reply.id, reply.attempts))
 
 
 def _wake_notifications(caller: Caller, session_id: UUID) -> None:
