@@ -4,7 +4,8 @@ import { clock, dateTime } from "../ui/format";
 import type { Reply } from "./entries";
 
 /** A reply, while it is written and after. */
-export function ReplyArticle({ reply, name }: { reply: Reply; name: string }) {
+export function ReplyArticle({ reply, name: agent }: { reply: Reply; name: string }) {
+  const name = reply.author.value || agent;
   const text = reply.text.value;
   const activity = reply.activity.value;
   const stored = reply.citations.value;

@@ -69,6 +69,8 @@ export class Reply {
   /** Why there is no complete reply. */
   readonly failure = signal("");
   readonly at = signal<string | null>(null);
+  /** The agent or the person who writes; "" until it is known. */
+  readonly author = signal("");
   /** The sources of a stored reply; null while it is written. */
   readonly citations = signal<readonly Schema["CitationView"][] | null>(null);
 
@@ -82,6 +84,9 @@ export class Reply {
   receive(event: SessionEvent): void {
     this.hasBegun = true;
     switch (event.kind) {
+      case "session":
+        this.author.value = event.payload.answered_by;
+        break;
       case "text_delta":
         this.activity.value = "";
         this.text.value += event.payload.text;
@@ -112,6 +117,7 @@ export class Reply {
     this.text.value = message.text;
     this.citations.value = message.citations;
     this.at.value = message.at;
+    this.author.value = message.answered_by;
     this.failure.value = "";
     this.end();
   }

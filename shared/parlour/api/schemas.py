@@ -211,7 +211,7 @@ class AttachmentView(ResponseModel):
 
 class MessageView(ResponseModel):
     """One message of a session; turn_id: the turn that answers it or wrote it, null before a turn took it;
-    answered_by: of a reply, the agent that wrote it."""
+    answered_by: of a reply, the agent or the person who wrote it."""
 
     id: UUID
     turn_id: UUID | None

@@ -190,8 +190,11 @@ def _schedule_extraction(
 
 def _add_events(tx: Transaction, lease: Lease, turn_id: UUID, number: int, message: _NewMessage, now: datetime) -> None:
     """Show the message to who follows the session on the web."""
+    begun: JsonObject = {"turn_id": str(turn_id), "number": number}
+    if author := message.metadata.get("author"):
+        begun["answered_by"] = author
     payloads: list[tuple[str, JsonObject]] = [
-        ("session", {"turn_id": str(turn_id), "number": number}),
+        ("session", begun),
         ("text_delta", {"text": message.text}),
         ("done", {"message_id": str(message.id), "turn_id": str(turn_id)}),
     ]

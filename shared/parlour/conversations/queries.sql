@@ -531,7 +531,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
 -- far as the clearance covers it; a user_id limits it to that user's session, else clearance to what it covers. Of one
 -- that was archived its searchable row has the words.
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
-       CASE WHEN m.direction = 'outbound' THEN COALESCE(o.display_name, b.display_name) ELSE '' END AS answered_by,
+       CASE WHEN m.direction = 'outbound' THEN COALESCE(m.metadata ->> 'author', o.display_name, b.display_name) ELSE ''
+       END AS answered_by,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
                                                       'source', citation_source(c))

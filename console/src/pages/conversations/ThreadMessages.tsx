@@ -53,7 +53,7 @@ export function ThreadMessages({ thread, person, agent, foundId, firstShownId, t
         <ThreadMessage
           key={message.id}
           message={message}
-          author={message.direction === "inbound" ? person : agent}
+          author={message.direction === "inbound" ? person : message.answered_by || agent}
           isFound={message.id === foundId}
           isChosen={message.turn_id !== null && message.turn_id === turnId}
           onChoose={

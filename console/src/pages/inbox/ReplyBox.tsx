@@ -4,7 +4,8 @@ import { api } from "../../api/sign_in";
 import { guardUnsaved } from "../../shell/router";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
-import { useAction } from "../../ui/resource";
+import { sentenceCase } from "../../ui/format";
+import { useAction, useResource } from "../../ui/resource";
 import { Notice } from "../../ui/states";
 import type { InboxThread } from "./threads";
 
@@ -26,6 +27,17 @@ export function ReplyBox({ thread, onSaid }: { thread: InboxThread; onSaid: () =
     write("");
     onSaid();
   });
+  const replies = useResource(
+    async (signal) => (await body(api.GET("/v1/inbox/saved-replies", { signal }))).saved_replies,
+    [],
+  );
+  const window = useResource(
+    async (signal) => {
+      const params = { path: { session_id: thread.session_id } };
+      return (await body(api.GET("/v1/inbox/{session_id}/context", { params, signal }))).window;
+    },
+    [thread.session_id, thread.last_inbound_at],
+  );
   useEffect(() => {
     guardUnsaved(() => text.trim() !== "");
     return () => guardUnsaved(null);
@@ -49,11 +61,34 @@ export function ReplyBox({ thread, onSaid }: { thread: InboxThread; onSaid: () =
           />
         )}
       </Field>
+      {window.data && !window.data.is_open && (
+        <p class="notice info">
+          {window.data.templates.length
+            ? `The user wrote more than 24 hours ago. Your text is sent in the template ${window.data.templates.map(({ name }) => name).join(", ")}.`
+            : "The user wrote more than 24 hours ago, so WhatsApp takes no free text. Give the binding a template, or wait until they write."}
+        </p>
+      )}
       <Notice problem={say.problem} />
       <div class="buttons">
         <Button kind="solid" type="submit" disabled={say.isRunning || !text.trim()}>
           Send
         </Button>
+        {replies.data && replies.data.length > 0 && (
+          <select
+            aria-label="Insert a saved reply"
+            value=""
+            onChange={(event) => write(text ? `${text}\n${event.currentTarget.value}` : event.currentTarget.value)}
+          >
+            <option value="">Saved replies</option>
+            {replies.data.flatMap(({ name, texts }) =>
+              Object.entries(texts).map(([language, saved]) => (
+                <option key={name + language} value={saved}>
+                  {sentenceCase(name)} ({language})
+                </option>
+              )),
+            )}
+          </select>
+        )}
         <span class="soft">Ctrl Enter sends.</span>
       </div>
     </form>

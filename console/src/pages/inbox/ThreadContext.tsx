@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
-import { body } from "../../api/client";
+import { body, type Schema } from "../../api/client";
 import { api, hasRole } from "../../api/sign_in";
 import { Button } from "../../ui/Button";
 import { Field } from "../../ui/Field";
+import { sentenceCase } from "../../ui/format";
 import { useAction, useResource } from "../../ui/resource";
 import { Loaded, Notice } from "../../ui/states";
 import { Time } from "../../ui/Time";
@@ -27,6 +28,10 @@ export function ThreadContext({ thread }: { thread: InboxThread }) {
   const params = { path: { session_id: thread.session_id } };
   const events = useResource(
     async (signal) => (await body(api.GET("/v1/inbox/{session_id}/events", { params, signal }))).events,
+    [thread.session_id, thread.claim],
+  );
+  const context = useResource(
+    (signal) => body(api.GET("/v1/inbox/{session_id}/context", { params, signal })),
     [thread.session_id, thread.claim],
   );
   return (
@@ -61,6 +66,31 @@ export function ThreadContext({ thread }: { thread: InboxThread }) {
         </dl>
       </section>
       <section class="card">
+        <h2>What happened</h2>
+        <Loaded of={context} rows={4}>
+          {({ summary, tried, open_effects: effects, facts }) => (
+            <>
+              <p>{summary || "Nothing was said yet."}</p>
+              <Calls title="Outcome open" calls={effects} />
+              <Calls title="Tried" calls={tried} />
+              {facts.length > 0 && (
+                <>
+                  <h3>Remembered</h3>
+                  <dl class="inbox-facts">
+                    {facts.map((fact) => (
+                      <div key={fact.key + fact.value}>
+                        <dt>{sentenceCase(fact.key)}</dt>
+                        <dd>{fact.value}</dd>
+                      </div>
+                    ))}
+                  </dl>
+                </>
+              )}
+            </>
+          )}
+        </Loaded>
+      </section>
+      <section class="card">
         <h2>Notes and history</h2>
         {hasRole("editor") && <NoteForm thread={thread} onNoted={events.reload} />}
         <Loaded of={events} rows={3}>
@@ -84,6 +114,25 @@ export function ThreadContext({ thread }: { thread: InboxThread }) {
         </Loaded>
       </section>
     </aside>
+  );
+}
+
+function Calls({ title, calls }: { title: string; calls: readonly Schema["TriedCallView"][] }) {
+  if (!calls.length) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="inbox-events">
+        {calls.map((call) => (
+          <li key={call.name + call.at}>
+            {sentenceCase(call.name)}: {sentenceCase(call.code ?? call.state)}{" "}
+            <span class="soft">
+              <Time at={call.at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
