@@ -53,6 +53,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "embeddings",
         "erasures",
         "llm_calls",
+        "notifications",
         "outbox_parts",
         "pack_applies",
         "pack_items",
