@@ -25,7 +25,7 @@ from parlour.tenancy import bindings, roles, users
 from parlour.testing.doubles import FakeDelayedQueue, FakeQueue, ScriptedAnswer, ScriptedModel, WordEmbedder
 from parlour.tools.builtin import builtin_tools
 from parlour.tools.python_endpoint import PythonEndpoint
-from parlour.tools.run import BuiltinTool
+from parlour.tools.run import BuiltinTool, Endpoint
 
 __all__ = ["FakeDelayedQueue", "FakeQueue", "ScriptedAnswer", "ScriptedModel", "WordEmbedder"]
 
@@ -79,6 +79,7 @@ class ConversationHarness:
     model: ScriptedModel = field(default_factory=ScriptedModel)
     embedder: Embedder = field(default_factory=WordEmbedder)
     owner: Callable[[str], object] | None = None
+    extra_endpoints: dict[str, Endpoint] = field(default_factory=dict)
 
     @property
     def admin(self) -> Principal:
@@ -91,7 +92,8 @@ class ConversationHarness:
             endpoints={
                 "python": PythonEndpoint(
                     {**self._builtin_tools(), HAND_OFF: hand_off, **self.builtins}, builtin_tools.BUILTIN_LOOKUPS
-                )
+                ),
+                **self.extra_endpoints,
             },
             outbox_queue=self.outbox,
             tool_queue=self.tools,

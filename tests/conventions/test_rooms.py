@@ -22,6 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"documents", "files"}),
     frozenset({"tools/builtin"}),
     frozenset({"prompts/ledger"}),
+    frozenset({"approvals"}),
     frozenset({"pulse", "memory"}),
     frozenset({"conversations"}),
     frozenset({"packs", "erasure"}),
@@ -36,6 +37,7 @@ PURE_INFRA = {"parlour.infra.errors", "parlour.infra.json_values", "parlour.infr
 """What a pure file may use of the ground floor: words and values, nothing that reaches outside."""
 
 PURE = {
+    "approvals": {"policy", "question", "rows", "typed_answer"},
     "channels": {
         "envelope",
         "gupshup_webhook",

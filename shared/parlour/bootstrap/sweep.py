@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.channels import outbox
-from parlour.conversations import event_retention, inbound_messages, inbox_clock
+from parlour.conversations import approval_answers, event_retention, inbound_messages, inbox_clock
 from parlour.conversations.linking import expired_codes
 from parlour.files import uploads
 from parlour.infra.json_values import JsonObject
@@ -101,6 +101,9 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
         "file": uploads.finder(queues.ingest),
         "inbox": inbox_clock.finder(queues.outbox),
         "notification": notifications.finder(queues.outbox),
+        "approval": approval_answers.expired_question_finder(
+            lambda wakeup: queues.turns[wakeup.queue_channel].send([wakeup.message])
+        ),
         "phone_link": expired_codes.find_expired_code,
         "event_retention": event_retention.find_streamed_text,
         "prompt_retention": retention.expired_prompt_finder(ledger_days),

@@ -4,6 +4,7 @@ import functools
 from datetime import UTC, datetime
 from uuid import UUID
 
+from parlour.approvals import approvals
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.tool_endpoints import make_endpoints
@@ -46,6 +47,7 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
         wakeups=clients.make_delayed_queue(settings.wakeups_queue_url),
         callback_url=callback_url,
         clock=lambda: datetime.now(UTC),
+        claim=approvals.claim,
     )
 
     def tool_dispatcher(body: JsonObject, seconds_left: SecondsLeft) -> None:

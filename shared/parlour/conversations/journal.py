@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from parlour.approvals.question import ASKED
 from parlour.infra.json_values import JsonObject
 
 
@@ -87,27 +88,36 @@ class Reply:
     text: str | None
 
 
-type NextStep = CallModel | RunTools | Reply
+@dataclass(frozen=True, slots=True)
+class AskPerson:
+    """The turn is over: a person is asked about what the model wants to do."""
+
+
+type NextStep = CallModel | RunTools | Reply | AskPerson
 
 
 def next_step(journal: Journal) -> NextStep:
     """Return what the turn does next, from what is committed alone.
 
-    The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer.
+    The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer. A call
+    about which a person is asked ends the turn as well.
     """
     if not journal.steps:
         return CallModel(1, is_retry=False)
     last = journal.steps[-1]
     if last.blocks is None:
         return CallModel(last.number, is_retry=True)
-    if not last.tool_requests:
-        return Reply(last.text or None)
-    if sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations:
-        return Reply(None)
-    missing = tuple(
-        request for request in last.tool_requests if request.call_id not in journal.results_of_step(last.number)
+    is_over = bool(last.tool_requests) and (
+        sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations
     )
-    return RunTools(last.number, missing) if missing else CallModel(last.number + 1, is_retry=False)
+    if not last.tool_requests or is_over:
+        return Reply(None if is_over else last.text or None)
+    results = journal.results_of_step(last.number)
+    missing = tuple(request for request in last.tool_requests if request.call_id not in results)
+    if missing:
+        return RunTools(last.number, missing)
+    is_asked = any(result.get("code") == ASKED for result in results.values())
+    return AskPerson() if is_asked else CallModel(last.number + 1, is_retry=False)
 
 
 def _parse_arguments(block: JsonObject) -> JsonObject:

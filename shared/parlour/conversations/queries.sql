@@ -7,7 +7,10 @@ UPDATE sessions
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
           last_event_number, entity_id,
           EXISTS (SELECT FROM handoffs h WHERE h.session_id = sessions.id) AS was_handed_over,
-          (SELECT t.instruction FROM inbox_threads t WHERE t.session_id = sessions.id) AS instruction;
+          (SELECT t.instruction FROM inbox_threads t WHERE t.session_id = sessions.id) AS instruction,
+          EXISTS (SELECT FROM approvals a
+                   WHERE a.tenant_id = sessions.tenant_id AND a.session_id = sessions.id AND a.state = 'asked')
+              AS has_open_questions;
 
 -- name: find_lease_end
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
@@ -663,3 +666,24 @@ WITH judged AS MATERIALIZED (
      WHERE session_id = %(session_id)s AND (SELECT max(level) FROM judged) > %(clearance)s
 )
 UPDATE turns SET shown_level = judged.level FROM judged WHERE turns.id = judged.id;
+
+-- name: list_unread_answers
+-- What the user wrote and no turn has read yet, with the id of the button that they pressed, in order of arrival.
+-- is_next: it is the first one after the questions were put to the user.
+SELECT m.id, m.body, COALESCE(m.metadata ->> 'button_id', '') AS button_id,
+       m.received_at > %(posted_at)s
+           AND NOT EXISTS (SELECT FROM messages e
+                            WHERE e.session_id = m.session_id AND e.direction = 'inbound' AND e.kind <> 'tool_result'
+                              AND e.position < m.position AND e.received_at > %(posted_at)s) AS is_next
+  FROM messages m
+ WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind <> 'tool_result'
+ ORDER BY m.position;
+
+-- name: mark_as_answer
+-- A message that answered a question: it needs no turn.
+UPDATE messages SET state = 'answered' WHERE id = %(id)s AND state = 'unanswered';
+
+-- name: list_pressed_buttons
+-- The buttons that the turn's messages are, by message; empty for a text.
+SELECT id, COALESCE(metadata ->> 'button_id', '') AS button_id
+  FROM messages WHERE turn_id = %(turn_id)s AND direction = 'inbound' ORDER BY position;

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from parlour.approvals import approvals
 from parlour.channels import outbox
 from parlour.channels.outbox import PendingReply
 from parlour.conversations import citations, memory_writes, store, turn_openings
+from parlour.conversations.approval_requests import NO_QUESTIONS, OpenQuestions
 from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
@@ -39,6 +41,8 @@ class Answer:
     problem  a code for operators, None when all went well; detail: what more operators are told of it.
     reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
     opens    why the conversation now waits for a person, whatever the turn's tool calls say.
+    is_question  whether the turn ended because a person is asked about a call.
+    questions    the open questions, which follow the text.
     """
 
     text: str
@@ -48,6 +52,12 @@ class Answer:
     reader: Principal | None = None
     detail: str = ""
     opens: ThreadReason | None = None
+    is_question: bool = False
+    questions: OpenQuestions = NO_QUESTIONS
+
+    def with_questions(self, questions: OpenQuestions) -> "Answer":
+        """Return the answer with the open questions behind its text."""
+        return replace(self, text="\n\n".join(filter(None, (self.text, questions.text))), questions=questions)
 
     @property
     def reason(self) -> str | None:
@@ -78,7 +88,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     services, lease, turn, prompting = running.dependencies, running.lease, running.turn, running.prompt_builder
     tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
     now = services.clock()
-    reply_id, outbox_id = uuid7(now), uuid7(now)
+    reply_id, outbox_id, text = uuid7(now), uuid7(now), _without_foreign_links(running, answer.text)
     recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
     if prompting is not None:
@@ -90,8 +100,6 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
         running.feed.add_event("error", {"code": answer.problem, "message": answer.text})
     running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id)})
 
-    text = _without_foreign_links(running, answer.text)
-
     with running.stage_timer.measure("save") as took:
 
         def commit(tx: Transaction) -> _Committed:
@@ -100,7 +108,8 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
             _give_up_unfinished_effects(tx, running, now)
             notice = _settle_inbox(tx, running, answer, now)
             cited = citations.check_citations("\n\n".join(filter(None, (text, notice))), sources)
-            metadata: JsonObject = {"removed_citations": cited.removed_count} if cited.removed_count else {}
+            metadata = _post_questions(tx, lease.id, answer.questions, now)
+            metadata |= {"removed_citations": cited.removed_count} if cited.removed_count else {}
             is_first = store.insert_reply(
                 tx, lease, turn.id, NewReply(reply_id, last_input.channel, cited.text, metadata, now)
             )
@@ -164,6 +173,13 @@ def _settle_inbox(tx: Transaction, running: TurnContext, answer: Answer, now: da
         threads.clear_instruction(tx, running.lease.id, running.lease.instruction)
     asked: ThreadReason | None = "failed_turn" if answer.state == "failed" else answer.opens
     return turn_openings.settle_inbox(tx, running, asked, now)
+
+
+def _post_questions(tx: Transaction, session_id: UUID, questions: OpenQuestions, now: datetime) -> JsonObject:
+    """Record that the open questions are put to the user with this reply; return its buttons for the message."""
+    if questions.text:
+        approvals.mark_posted(tx, session_id, now)
+    return {"buttons": [*questions.buttons]} if questions.buttons else {}
 
 
 def _without_foreign_links(running: TurnContext, text: str) -> str:

@@ -20,6 +20,7 @@ class Lease:
     entity_id          the record that the session is about.
     was_handed_over    whether another binding than its door's has answered in it.
     instruction        what a person told the agent when handing the session back.
+    has_open_questions  whether a person was asked about a call and has not answered yet.
     """
 
     id: UUID
@@ -33,6 +34,29 @@ class Lease:
     entity_id: UUID | None = None
     was_handed_over: bool = False
     instruction: str | None = None
+    has_open_questions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadAnswer:
+    """A message that no turn has read yet and that may answer a question.
+
+    button_id  "" for a text.
+    is_next    whether it is the first message after the questions were put to the user.
+    """
+
+    id: UUID
+    body: str
+    button_id: str
+    is_next: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PressedButton:
+    """An input message of a turn with its button; "" for a text."""
+
+    id: UUID
+    button_id: str
 
 
 @dataclass(frozen=True, slots=True)

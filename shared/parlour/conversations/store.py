@@ -26,6 +26,7 @@ from parlour.conversations.rows import (
     NewUpload,
     OpenTurn,
     PendingUpload,
+    PressedButton,
     ReplyAddress,
     SessionQueue,
     SessionReader,
@@ -34,6 +35,7 @@ from parlour.conversations.rows import (
     TranscriptRow,
     TurnEnd,
     TurnRow,
+    UnreadAnswer,
     WritableSession,
 )
 from parlour.conversations.sessions import title
@@ -56,6 +58,21 @@ def acquire_lease(
 ) -> Lease | None:
     """Return the session's lease, or None when another worker holds it or there is no such session."""
     return tx.first(SQL["acquire_lease"], Lease, session_id=session_id, holder=holder_id, now=now, until=expires_at)
+
+
+def list_unread_answers(tx: Transaction, session_id: UUID, posted_at: datetime) -> list[UnreadAnswer]:
+    """Return what the user wrote and no turn has read yet, in order; the questions were posted at `posted_at`."""
+    return tx.all(SQL["list_unread_answers"], UnreadAnswer, session_id=session_id, posted_at=posted_at)
+
+
+def mark_as_answer(tx: Transaction, message_id: UUID) -> None:
+    """Record that a message answered a question and needs no turn."""
+    tx.run(SQL["mark_as_answer"], id=message_id)
+
+
+def list_pressed_buttons(tx: Transaction, turn_id: UUID) -> list[PressedButton]:
+    """Return the turn's input messages with their buttons."""
+    return tx.all(SQL["list_pressed_buttons"], PressedButton, turn_id=turn_id)
 
 
 def count_running_turns(tx: Transaction, session_id: UUID, now: datetime) -> int:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import store
+from parlour.approvals.question import ASKED, asked_result
+from parlour.conversations import approval_requests, store
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.journal import FinishedCall, Journal, RunTools, ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
@@ -39,7 +40,9 @@ def run_requested_tools(
     An effect whose outcome nobody knows is not run again: the model is told, and a person decides.
     """
     done = [_run_request(turn_context, loaded_turn, step.step_number, request) for request in step.requests]
-    return replace(journal, finished_calls=(*journal.finished_calls, *done))
+    ran = replace(journal, finished_calls=(*journal.finished_calls, *done))
+    turn_context.has_untrusted_text |= approval_requests.has_outside_results(loaded_turn, ran)
+    return ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def plan_effects(
         and tool.writes
         and not tool.heavy
         and loaded.access.can_write_with(tool.name)
+        and not approval_requests.must_ask(running, loaded, tool, request.arguments)
     ]
 
 
@@ -85,6 +89,12 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
         ):
             result = error_result(ToolNotAvailable(effects.NOT_ALLOWED))
             _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
+        elif (
+            tool is not None
+            and (step, request.call_id) not in turn_context.unfinished_calls
+            and approval_requests.must_ask(turn_context, loaded_turn, tool, request.arguments)
+        ):
+            result = _ask_person(turn_context, loaded_turn, step, request, tool)
         elif tool is not None and tool.heavy:
             result = _dispatch_heavy_call(turn_context, step, request, tool)
         elif tool is not None and tool.writes:
@@ -113,6 +123,47 @@ def _run_read_tool(
         context, request.name, request.arguments, loaded_turn.tools, turn_context.dependencies.endpoints
     )
     _record_finished_call(turn_context, step, request, result, context.now, took())
+    return result
+
+
+def _ask_person(
+    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, tool: Tool
+) -> ToolResult:
+    """Commit the call as asked about, with the question; nothing runs until the person agrees."""
+    now = turn_context.dependencies.clock()
+    try:
+        validate_arguments(tool.schema, request.arguments)
+    except ModelError as error:
+        result = error_result(error)
+        _record_finished_call(turn_context, step, request, result, now, 0)
+        return result
+    call = _new_call(step, request, now)
+    approval = approval_requests.new_approval(turn_context, loaded_turn, tool, request, call)
+    result = ToolResult(False, asked_result(approval), ASKED)
+    key = idempotency_key(turn_context.turn.id, step, request.call_id)
+    turn_context.feed.add_event("approval", approval_requests.approval_event(approval, tool))
+
+    def commit(tx: Transaction) -> None:
+        store.insert_tool_call(
+            tx,
+            id=call.id,
+            turn_id=turn_context.turn.id,
+            step=step,
+            call_id=request.call_id,
+            name=request.name,
+            arguments=request.arguments,
+            writes=tool.writes,
+            state="failed",
+            idempotency_key=key,
+            result=result.content,
+            code=ASKED,
+            latency_ms=0,
+            started_at=now,
+            finished_at=now,
+        )
+        approval_requests.store_question(tx, turn_context, approval)
+
+    turn_context.feed.commit(commit)
     return result
 
 

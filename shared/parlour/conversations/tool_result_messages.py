@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from parlour.approvals import approvals
 from parlour.conversations import store
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.infra.ids import uuid7
@@ -32,6 +33,7 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
 
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
+    approvals.complete(tx, call.id, now)
     key = f"tool:{call.id}:{call.run_token}"
     told: JsonObject = {"tool": call.name, "arguments": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from parlour.approvals.rows import Approval
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.stage_timer import StageTimer
 from parlour.infra.errors import RetryError
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.models.fallback import MIN_ATTEMPT_SECONDS
 from parlour.models.images import ImageResolver
@@ -44,6 +45,7 @@ class TurnDependencies:
     default_cap_usd       US dollars a day for a tenant without a cap of its own.
     linked_records_cache  records with their links, read less than a minute ago.
     images                loads the bytes of the images that prompts name.
+    members_asked         is told of a question to members, in the transaction that asks it.
     """
 
     database: Database
@@ -62,6 +64,7 @@ class TurnDependencies:
     jitter: Callable[[float, float], float]
     linked_records_cache: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
     images: ImageResolver = field(default_factory=ImageResolver)
+    members_asked: Callable[[Transaction, Approval], None] = lambda _tx, _approval: None
 
 
 @dataclass(slots=True)
@@ -72,6 +75,7 @@ class TurnContext:
     link_hosts        the hosts that links of the reply may lead to.
     canned_texts      the canned replies of the turn's agent, once its material was read.
     prompt_builder    the turn's prompts, once its material was read.
+    has_untrusted_text  whether the turn has read text of others than the user and the tenant.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 
@@ -87,6 +91,7 @@ class TurnContext:
     canned_texts: CannedTexts = field(default_factory=CannedTexts)
     prompt_builder: PromptBuilder | None = None
     tools: tuple[Tool, ...] = ()
+    has_untrusted_text: bool = False
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
 
     def require_time(self) -> None:

@@ -1,18 +1,18 @@
 """One turn, from the wake-up to the reply. Resumed after a crash it goes on from what is committed."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
 from parlour.channels import outbox
-from parlour.conversations import canned_replies, store, turn_openings
+from parlour.conversations import approval_answers, approval_requests, canned_replies, store, turn_openings
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
-from parlour.conversations.journal import CallModel, Reply, RunTools, next_step
+from parlour.conversations.journal import AskPerson, CallModel, Reply, RunTools, next_step
 from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
 from parlour.conversations.reply import Answer, commit_answer
@@ -30,12 +30,14 @@ from parlour.infra.errors import (
     PromptOverflow,
     ProviderRejected,
     ProviderUnavailable,
+    QueueUnavailable,
     RetryError,
     SpendRefused,
     StatementTooSlow,
 )
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
+from parlour.infra.queues import QueueMessage
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
@@ -69,7 +71,9 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
         return
     try:
         with renew_lease(dependencies.database, principal.tenant_id, running.lease, dependencies.clock, seconds_left):
-            commit_answer(running, _produce_answer(running))
+            answer = _produce_answer(running)
+            questions = approval_requests.open_questions(running, answer.is_question)
+            commit_answer(running, answer.with_questions(questions))
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError as problem:
@@ -122,6 +126,7 @@ def _begin_turn(
     """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
     now = services.clock()
     until, holder, turn_id = lease_end(now, seconds_left), uuid7(now), uuid7(now)
+    approved: list[QueueMessage] = []
 
     def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...]] | None:
         lease = store.acquire_lease(tx, session_id, holder, now, until)
@@ -132,6 +137,8 @@ def _begin_turn(
                 )
             log.warning("session_not_found", tenant_id=principal.tenant_id, session_id=session_id)
             return None
+        if lease.has_open_questions:
+            approved[:] = approval_answers.take_answers(tx, principal.tenant_id, lease, now)
         turn = store.open_or_resume_turn(tx, lease, turn_id, now)
         if turn is None:
             store.release_lease(tx, lease)
@@ -147,6 +154,7 @@ def _begin_turn(
         return begin(tx)  # what was written since is a turn of its own
 
     begun = services.database.run(principal, begin)
+    _send_approved_calls(services, approved)
     if begun is None:
         return None
     lease, turn, inputs = begun
@@ -160,6 +168,15 @@ def _begin_turn(
     return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
 
 
+def _send_approved_calls(services: TurnDependencies, approved: Sequence[QueueMessage]) -> None:
+    """Wake the dispatcher for calls that the user agreed to; if that fails, the sweep does it."""
+    try:
+        if approved:
+            services.tool_queue.send(approved)
+    except QueueUnavailable as problem:
+        log.warning("approved_call_wake_failed", code=problem.code)
+
+
 def _produce_answer(turn_context: TurnContext) -> Answer:
     """Return the turn's answer: a canned reply when the model is not to be asked or cannot be, else what it said."""
     if turn_context.turn.attempt_count > MAX_ATTEMPTS:
@@ -168,6 +185,7 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         loaded = _load_turn(turn_context)
         is_open = loaded.persona.tenant.status == "active" and loaded.access.is_admitted
         line = canned_replies.canned_reply(turn_context.input_messages, turn_context.canned_texts, is_open=is_open)
+        line = line or _find_late_button_text(turn_context)
         if line is not None:
             return Answer(line)
         texts = [one.body for one in turn_context.input_messages if one.kind == "text"]
@@ -208,6 +226,15 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         return Answer(line, degraded=True, problem=problem.code)
 
 
+def _find_late_button_text(turn_context: TurnContext) -> str | None:
+    """Return the reply to buttons of questions that were closed before; None when the user wrote something."""
+    late: str | None = turn_context.dependencies.database.run(
+        turn_context.feed.principal,
+        lambda tx: approval_answers.late_button_text(tx, turn_context.turn.id, turn_context.lease.user_id),
+    )
+    return late
+
+
 def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     """Return the turn's material; a heavy call that may never have reached its queue is sent again."""
     services, now = turn_context.dependencies, turn_context.dependencies.clock()
@@ -221,6 +248,7 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     turn_context.unfinished_calls.update(loaded.unfinished_calls)
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
     turn_context.access = loaded.access
+    turn_context.has_untrusted_text = approval_requests.has_untrusted_text(turn_context, loaded)
     turn_context.link_hosts = turn_context.feed.link_filter.allowed_hosts = link_hosts(loaded.persona.tenant.settings)
     turn_context.canned_texts = CannedTexts(loaded.persona.tenant.settings, loaded.persona.human.languages)
     tenant_id = turn_context.feed.principal.tenant_id
@@ -243,6 +271,8 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
             case RunTools() as step:
                 journal = run_requested_tools(turn_context, loaded_turn, journal, step)
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
+            case AskPerson():
+                return Answer("", is_question=True)
             case Reply(text=None):
                 return Answer(canned_replies.NO_ANSWER_REPLY, degraded=True, problem="no_answer")
             case Reply(text=text):

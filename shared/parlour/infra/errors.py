@@ -204,6 +204,24 @@ class ToolCancelled(ModelError):
     code = "cancelled"
 
 
+class ApprovalRefused(ModelError):
+    """The person who was asked refused; nothing was done. Tell the user, and do not try again without being asked."""
+
+    code = "refused"
+
+
+class ApprovalExpired(ModelError):
+    """Nobody agreed in time; nothing was done. Tell the user that they can ask for it again."""
+
+    code = "expired"
+
+
+class ApprovalChanged(ModelError):
+    """What was asked about changed in the meantime; nothing was done."""
+
+    code = "changed"
+
+
 class ToolTimedOut(ModelError):
     """The tool took too long and was given up; it may work when tried again."""
 

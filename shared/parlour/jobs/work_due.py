@@ -32,6 +32,7 @@ type WorkKind = Literal[
     "phone_link",
     "inbox",
     "notification",
+    "approval",
 ]
 
 #: How long work may take its usual way before the sweep looks after it.

@@ -131,6 +131,8 @@ def _check_access(reading: ParsedPack, binding: Binding, at: ParsedYaml) -> Iter
     agent = next((one for name, one, _ in reading.iterate_models("agents", Agent) if name == binding.agent), None)
     for tool in binding.tool_writes:
         yield from _check_name(at, ("tool_writes", tool), "tool of the agent", tool, agent.tools if agent else [tool])
+    for message in tool_definition.find_policy_problems(binding.needs_approval):
+        yield at.problem_at(("needs_approval",), message)
 
 
 def _check_whatsapp(at: ParsedYaml, number: WhatsAppChannel) -> Iterator[PackProblem]:

@@ -390,6 +390,16 @@ class Notifications(PackModel):
     )
 
 
+def expand_policy(value: object) -> object:
+    """Return a policy as it is stored; an earlier format had true and false."""
+    return ("always" if value else "never") if isinstance(value, bool) else value
+
+
+type ApprovalPolicy = Annotated[
+    Literal["never", "writes", "always"] | dict[str, JsonValue], BeforeValidator(expand_policy)
+]
+
+
 class Binding(PackModel):
     """One deployable agent: who does which job with what, and where people reach it."""
 
@@ -423,6 +433,10 @@ class Binding(PackModel):
     tool_writes: dict[Identifier, WritesSetting] = Field(
         default={}, description="Other rights for single tools of the agent, by tool name."
     )
+    needs_approval: ApprovalPolicy = Field(
+        default="never",
+        description="Which calls of any tool ask a person first: never, writes, always, or those that match a schema.",
+    )
 
 
 class Tool(PackModel):
@@ -445,7 +459,16 @@ class Tool(PackModel):
     writes: bool = Field(default=False, description="Whether a call changes something. Such a call runs once.")
     idempotent: bool = Field(default=False, description="Whether the endpoint ignores a second call with the same key.")
     heavy: bool = Field(default=False, description="Whether a call takes long; its result arrives as a later message.")
-    needs_approval: bool = Field(default=False, description="Not available yet; leave it out.")
+    needs_approval: ApprovalPolicy = Field(
+        default="never",
+        description="Which calls ask a person first: never, writes, always, or those that match a schema.",
+    )
+    approver: Literal["user", "viewer", "editor", "admin"] = Field(
+        default="user", description="Who is asked: the user of the conversation, or members with this role."
+    )
+    approval_hours: Annotated[int, Field(ge=1, le=720)] = Field(
+        default=24, description="Hours until an unanswered question expires; nothing is done then."
+    )
     lookup: str | None = Field(
         default=None, description="An address with {key} that tells what became of a call whose answer was lost."
     )

@@ -22,8 +22,8 @@ SELECT 'agent', id, slug, version, jsonb_build_object(
 UNION ALL
 SELECT 'tool', id, name, version, jsonb_build_object(
            'description', description, 'schema', schema, 'endpoint', endpoint, 'auth', auth, 'writes', writes,
-           'idempotent', idempotent, 'heavy', heavy, 'needs_approval', needs_approval, 'lookup', lookup,
-           'timeout_seconds', timeout_seconds)
+           'idempotent', idempotent, 'heavy', heavy, 'needs_approval', needs_approval, 'approver', approver,
+           'approval_hours', approval_hours, 'lookup', lookup, 'timeout_seconds', timeout_seconds)
   FROM tools
 UNION ALL
 SELECT 'entity_type', id, key, version, jsonb_build_object(
@@ -34,7 +34,7 @@ SELECT 'binding', b.id, b.slug, b.version, jsonb_build_object(
            'display_name', b.display_name, 'human', h.slug, 'team', t.slug, 'agent', a.slug, 'door', b.door,
            'clearance', b.clearance, 'greeting', b.greeting, 'channels', b.channels, 'owner', NULLIF(b.owner, '{}'), 'writes', b.writes,
            'tool_writes', b.tool_writes, 'limits', b.limits, 'inbox', b.inbox,
-           'allowed_handoffs', b.allowed_handoffs, 'notifications', b.notifications,
+           'allowed_handoffs', b.allowed_handoffs, 'notifications', b.notifications, 'needs_approval', b.needs_approval,
            'is_active', b.is_active)
   FROM bindings b
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
@@ -84,13 +84,14 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
 -- name: upsert_tool
 -- A tool as a pack has it, under its next version.
 INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, auth, writes, idempotent, heavy, needs_approval,
-                   lookup, timeout_seconds, version, created_at, updated_at)
+                   approver, approval_hours, lookup, timeout_seconds, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(description)s, %(schema)s, %(endpoint)s, %(auth)s, %(writes)s,
-        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(lookup)s, %(timeout_seconds)s, %(version)s, %(now)s, %(now)s)
+        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(approver)s, %(approval_hours)s, %(lookup)s, %(timeout_seconds)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, name) DO UPDATE
    SET description = excluded.description, schema = excluded.schema, endpoint = excluded.endpoint,
        auth = excluded.auth, writes = excluded.writes, idempotent = excluded.idempotent, heavy = excluded.heavy,
-       needs_approval = excluded.needs_approval, lookup = excluded.lookup,
+       needs_approval = excluded.needs_approval, approver = excluded.approver,
+       approval_hours = excluded.approval_hours, lookup = excluded.lookup,
        timeout_seconds = excluded.timeout_seconds, version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: upsert_entity_type
@@ -104,17 +105,18 @@ ON CONFLICT (tenant_id, key) DO UPDATE
 -- name: upsert_binding
 -- A binding as a pack has it, under its next version.
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance,
-                      greeting, owner, writes, tool_writes, limits, inbox, allowed_handoffs, notifications, is_active,
-                      version, created_at, updated_at)
+                      greeting, owner, writes, tool_writes, limits, inbox, allowed_handoffs, notifications, needs_approval,
+                      is_active, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(human_id)s, %(team_id)s, %(agent_id)s, %(door)s,
         %(channels)s, %(clearance)s, %(greeting)s, COALESCE(%(owner)s, '{}'::jsonb), %(writes)s, %(tool_writes)s, %(limits)s, %(inbox)s,
-        %(allowed_handoffs)s, %(notifications)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
+        %(allowed_handoffs)s, %(notifications)s, %(needs_approval)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, human_id = excluded.human_id, team_id = excluded.team_id,
        agent_id = excluded.agent_id, door = excluded.door, channels = excluded.channels,
        clearance = excluded.clearance, greeting = excluded.greeting, owner = excluded.owner,
        writes = excluded.writes, tool_writes = excluded.tool_writes, limits = excluded.limits, inbox = excluded.inbox,
        allowed_handoffs = excluded.allowed_handoffs, notifications = excluded.notifications,
+       needs_approval = excluded.needs_approval,
        is_active = excluded.is_active,
        version = excluded.version, updated_at = excluded.updated_at;
 

@@ -17,8 +17,8 @@ SQL = Queries.for_module(__file__)
 MAX_STORED_APPLIES = 10
 """Applies that can be undone, one after another."""
 
-_JSONB_LISTS = frozenset({"guardrails", "sops"})
-"""Fields that are lists in a jsonb column; other lists are arrays."""
+_JSONB_FIELDS = frozenset({"guardrails", "sops", "needs_approval"})
+"""Fields in a jsonb column that may be a list or a text; other lists are arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ def upsert_items(
 
 
 def _item_columns(part: ConfigItem, ids: Mapping[tuple[ConfigKind, str], UUID]) -> dict[str, object]:  # noqa: ARG001
-    return {name: jsonb(value) if name in _JSONB_LISTS else value for name, value in part.config.items()}
+    return {name: jsonb(value) if name in _JSONB_FIELDS else value for name, value in part.config.items()}
 
 
 def _binding_columns(part: ConfigItem, ids: Mapping[tuple[ConfigKind, str], UUID]) -> dict[str, object]:
     tiers: tuple[ConfigKind, ...] = ("human", "team", "agent")
-    own = {name: value for name, value in part.config.items() if name not in tiers}
+    own = {name: value for name, value in _item_columns(part, ids).items() if name not in tiers}
     return {**own, **{f"{tier}_id": ids[tier, str(part.config[tier])] for tier in tiers}}
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "cancel_call",
     "cancel_session_calls",
     "dispatch_message",
+    "end_asked_call",
     "end_call",
     "finder",
     "give_up_calls",
@@ -37,6 +38,7 @@ __all__ = [
     "record_callback",
     "reserve_call",
     "resolve_call",
+    "start_approved_call",
 ]
 
 IN_PROGRESS_RESULT: JsonObject = {
@@ -199,6 +201,17 @@ def cancel_session_calls(tx: Transaction, session_id: UUID, now: datetime) -> tu
         call_id for call_id in store.list_unfinished_heavy(tx, session_id) if store.request_cancel(tx, call_id, now)
     ]
     return len(under_way), [ended for call_id in under_way if (ended := _end_unless_running(tx, call_id, now))]
+
+
+def start_approved_call(tx: Transaction, call_id: UUID, arguments: JsonObject, now: datetime, due_at: datetime) -> None:
+    """Make a call that a person agreed to the dispatcher's; send `dispatch_message` after the commit. Idempotent."""
+    store.start_approved_call(tx, id=call_id, arguments=arguments, now=now, due_at=due_at)
+
+
+def end_asked_call(tx: Transaction, call_id: UUID, code: str, result: JsonObject, now: datetime) -> EndedCall | None:
+    """End a call about which a person was asked, without running it; return it for its conversation. Idempotent."""
+    store.end_asked_call(tx, id=call_id, code=code, result=result, now=now)
+    return _get_call(tx, call_id).to_ended_call()
 
 
 def _end_unless_running(tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:

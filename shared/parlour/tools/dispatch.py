@@ -12,7 +12,15 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import AnswersLater, DatabaseUnavailable, LeaseHeld, LeaseLost, OutcomeUnknown, UnknownTool
+from parlour.infra.errors import (
+    AnswersLater,
+    DatabaseUnavailable,
+    LeaseHeld,
+    LeaseLost,
+    ModelError,
+    OutcomeUnknown,
+    UnknownTool,
+)
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
@@ -44,6 +52,8 @@ class DispatchDependencies[W]:
     wakeups        has the sweep look at a call again by the minute.
     principal_for  as whom a call runs: the session's user with the rights that they have now, for the named tool.
     callback_url   where a tool sends the result of a run that it answers later, awaited until then.
+    claim          for a call that is about to begin: the classification that its conversation had shown, and why the
+                   call must not run. Part of the transaction that leases the call.
     """
 
     database: Database
@@ -55,15 +65,24 @@ class DispatchDependencies[W]:
     principal_for: Callable[[Transaction, ToolCall], Principal]
     callback_url: Callable[[Callback, datetime, datetime], str]
     clock: Callable[[], datetime]
+    claim: Callable[[Transaction, ToolCall, Tool | None, datetime], tuple[int, ModelError | None]] = (
+        lambda _tx, _call, _tool, _now: (0, None)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _LeasedCall:
-    """A call that this worker has, under the token `call.run`; `tool` is None when the tenant has it no more."""
+    """A call that this worker has, under the token `call.run`; `tool` is None when the tenant has it no more.
+
+    shown_level  the highest classification that the conversation had shown.
+    refusal      why the call must not run.
+    """
 
     call: ToolCall
     tool: Tool | None
     principal: Principal
+    shown_level: int
+    refusal: ModelError | None
 
 
 def dispatch_call[W](
@@ -114,8 +133,9 @@ def _lease[W](
 
 
 def _with_tool[W](dependencies: DispatchDependencies[W], tx: Transaction, call: ToolCall) -> _LeasedCall:
-    tools = load_tools(tx, [call.name])
-    return _LeasedCall(call, tools[0] if tools else None, dependencies.principal_for(tx, call))
+    tool = next(iter(load_tools(tx, [call.name])), None)
+    shown_level, refusal = dependencies.claim(tx, call, tool, dependencies.clock())
+    return _LeasedCall(call, tool, dependencies.principal_for(tx, call), shown_level, refusal)
 
 
 def _run_call[W](
@@ -123,6 +143,9 @@ def _run_call[W](
 ) -> None:
     call, tool = leased.call, leased.tool
     book = _DispatchedCallRecorder(dependencies, principal, call)
+    if leased.refusal is not None and call.state == "reserved":
+        book.end("failed", error_result(leased.refusal))
+        return
     if tool is None:
         in_doubt = call.state == "running" and call.writes
         error = OutcomeUnknown() if in_doubt else UnknownTool(f"there is no tool {call.name} any more")
@@ -145,6 +168,7 @@ def _run_call[W](
         connection=CancellableConnection(),
         team_id=call.team_id,
         entity_id=call.entity_id,
+        shown_level=leased.shown_level,
     )
     if call.cancelled_at:
         context.connection.cancel()

@@ -2,7 +2,7 @@
 -- The tools of those names, by name: the same order every turn, since it is part of the cached prompt. With each
 -- comes where its secret is kept, which hosts the tenant lets its tools reach, and what the tenant is called.
 SELECT t.name, t.description, t.schema, t.endpoint, t.auth, t.writes, t.idempotent, t.heavy, t.needs_approval,
-       t.lookup, t.timeout_seconds, s.reference AS secret_reference,
+       t.approver, t.approval_hours, t.lookup, t.timeout_seconds, s.reference AS secret_reference,
        ARRAY(SELECT jsonb_array_elements_text(COALESCE(o.settings -> 'tool_hosts', '[]'))) AS allowed_hosts, o.slug AS tenant_slug
   FROM tools t
   JOIN tenants o USING (tenant_id)
@@ -188,3 +188,24 @@ SELECT c.id
 UPDATE tool_calls SET cancelled_at = COALESCE(cancelled_at, %(now)s)
  WHERE id = %(id)s AND heavy AND state IN ('reserved', 'running')
 RETURNING id;
+
+-- name: start_approved_call
+-- A person agreed to a call that a turn did not run: from now on it is the dispatcher's, with the arguments that the
+-- person saw. What the model was told until then is kept as the interim result.
+WITH reopened AS (
+    UPDATE tool_calls
+       SET state = 'reserved', heavy = true, interim = COALESCE(interim, result), result = NULL, code = NULL,
+           arguments = %(arguments)s, finished_at = NULL, run_token = run_token + 1, run_until = NULL,
+           run_holder = NULL, cancelled_at = NULL, started_at = %(now)s
+     WHERE id = %(id)s AND state = 'failed' AND code = 'approval_asked'
+    RETURNING tenant_id, id
+)
+INSERT INTO work_due (tenant_id, kind, id, due_at) SELECT tenant_id, 'tool_call', id, %(due_at)s FROM reopened
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = excluded.due_at;
+
+-- name: end_asked_call
+-- A call about which a person was asked will not run. What the model was told until then is kept as the interim result.
+UPDATE tool_calls
+   SET interim = COALESCE(interim, result), result = %(result)s, code = %(code)s, run_token = run_token + 1,
+       finished_at = %(now)s
+ WHERE id = %(id)s AND state = 'failed' AND code = 'approval_asked';

@@ -107,6 +107,14 @@ def request_cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
     return tx.value(SQL["request_cancel"], id=call_id, now=now) is not None
 
 
+def start_approved_call(tx: Transaction, **fields: object) -> None:
+    tx.run(SQL["start_approved_call"], **fields)
+
+
+def end_asked_call(tx: Transaction, **fields: object) -> None:
+    tx.run(SQL["end_asked_call"], **fields)
+
+
 class _IdRow:
     """A row of one id."""
 

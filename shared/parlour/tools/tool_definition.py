@@ -41,7 +41,9 @@ class Tool:
     writes            it changes something outside the turn: each call is an effect, run at most once.
     idempotent        calls with the same key are carried out once, however many arrive: it may be called again.
     heavy             it takes long: it runs outside of the turn, and its result comes as a message of its own.
-    needs_approval    not available yet: refused when a pack is applied.
+    needs_approval    which calls ask a person first: "never", "writes", "always", or a JSON Schema of the arguments.
+    approver          who is asked: "user" (of the conversation), or members with a role: "viewer", "editor", "admin".
+    approval_hours    how long the question stays open.
     lookup            where the endpoint tells the outcome of a call by its key: a URL with `{key}`, or `python:<name>`.
                       Its "not found" promises that the call was not done and will not be.
     timeout_seconds   how long the result is awaited in all; None is the default.
@@ -59,7 +61,9 @@ class Tool:
     writes: bool = False
     idempotent: bool = False
     heavy: bool = False
-    needs_approval: bool = False
+    needs_approval: Json = "never"
+    approver: str = "user"
+    approval_hours: int = 24
     lookup: str | None = None
     timeout_seconds: int | None = None
     secret_reference: str | None = None
@@ -73,7 +77,7 @@ class Tool:
     @property
     def is_read_only(self) -> bool:
         """Whether a call changes nothing and can be made at once."""
-        return not (self.writes or self.heavy or self.needs_approval)
+        return not (self.writes or self.heavy)
 
     @property
     def is_repeatable(self) -> bool:
@@ -98,8 +102,7 @@ class Tool:
 def find_problems(tool: Tool) -> list[tuple[str, str]]:
     """Everything that keeps the tool from being used, as (field, what to do); empty when it is sound."""
     found: list[tuple[str, str]] = []
-    if tool.needs_approval:
-        found.append(("needs_approval", "is not available yet; leave it out"))
+    found += [("needs_approval", problem) for problem in find_policy_problems(tool.needs_approval)]
     if not _NAME.fullmatch(tool.name):
         found.append(("name", "use lower-case letters, digits and underscores, at most 64, beginning with a letter"))
     if not tool.description.strip():
@@ -112,6 +115,14 @@ def find_problems(tool: Tool) -> list[tuple[str, str]]:
         kind = "a heavy tool" if tool.heavy else "a tool that a turn waits for; set heavy: true for more"
         found.append(("timeout_seconds", f"use 1 to {longest}: {kind}"))
     return found + [("schema", problem) for problem in _schema_problems(tool.schema)]
+
+
+def find_policy_problems(policy: Json) -> list[str]:
+    """Return what is wrong with an approval policy; empty when it is sound."""
+    if isinstance(policy, dict):
+        return list(_schema_problems(policy))
+    known = policy in {"never", "writes", "always"}
+    return [] if known else ["use never, writes, always, or a JSON Schema of the arguments that ask"]
 
 
 def host_of(url: str) -> str:

@@ -1,0 +1,106 @@
+"""What an approval is about: everything that must be the same when the call runs."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from parlour.approvals import store
+from parlour.infra.errors import NotFound
+from parlour.infra.json_values import Json, JsonObject, canonical_digest
+from parlour.infra.postgres import Transaction
+from parlour.tenancy import users
+from parlour.tools.tool_definition import Tool
+
+_MAX_NAME_CHARS = 300
+"""Longer texts name no record."""
+
+_CHANGES = {
+    "tool": "The tool changed since the question was asked.",
+    "arguments": "The arguments changed since the question was asked.",
+    "binding": "The agent changed since the question was asked.",
+    "principal": "The rights of the user changed since the question was asked.",
+    "tenant": "The agent is not available any more.",
+    "records": "The record changed since the question was asked.",
+}
+"""What people read, by the part of a bound call that differs."""
+
+
+def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, user_id: UUID, binding_id: UUID) -> JsonObject:
+    """Return what a call is bound to, as it is now.
+
+    {"tool": {"name", "definition"}, "arguments", "binding": id, "principal": {...}, "tenant": {...},
+    "records": {handle: version}}
+    """
+    access = users.load_access(tx, user_id, binding_id)
+    principal = access.principal_for(tool.name)
+    named = store.list_named_records(tx, sorted(_texts(arguments)))
+    return {
+        "tool": {"name": tool.name, "definition": _definition_digest(tool)},
+        "arguments": arguments,
+        "binding": str(binding_id),
+        "principal": {
+            "user": str(user_id),
+            "writes": principal.write_rights,
+            "roles": [*sorted(principal.roles)],
+            "clearance": principal.clearance,
+        },
+        "tenant": {
+            "is_open": access.is_admitted and store.is_tool_offered(tx, binding_id, tool.name),
+        },
+        "records": {record.handle: record.version for record in named},
+    }
+
+
+def find_change(tx: Transaction, bound: JsonObject, bound_hash: str, tool: Tool | None, call: JsonObject) -> str | None:
+    """Return why a call is not the one that was asked about; None when nothing differs.
+
+    `call` has what would run: {"arguments", "user_id", "binding_id"}.
+    """
+    if tool is None:
+        return "The tool does not exist any more."
+    try:
+        now = load_bound_call(
+            tx, tool, _object(call["arguments"]), UUID(str(call["user_id"])), UUID(str(call["binding_id"]))
+        )
+    except NotFound:
+        return _CHANGES["principal"]
+    if canonical_digest(now) == bound_hash:
+        return None
+    changed = [text for part, text in _CHANGES.items() if now.get(part) != bound.get(part)]
+    return changed[0] if changed else "The question does not match the call."
+
+
+def has_foreign_record(tx: Transaction, arguments: JsonObject, created_by: str) -> bool:
+    """Return whether the arguments name a record that somebody else created."""
+    named = store.list_named_records(tx, sorted(_texts(arguments)))
+    return any(record.created_by != created_by for record in named)
+
+
+def _definition_digest(tool: Tool) -> str:
+    return canonical_digest(
+        {
+            "description": tool.description,
+            "schema": tool.schema,
+            "endpoint": tool.endpoint,
+            "auth": tool.auth,
+            "writes": tool.writes,
+            "idempotent": tool.idempotent,
+            "heavy": tool.heavy,
+            "lookup": tool.lookup,
+        }
+    )
+
+
+def _texts(value: Json) -> set[str]:
+    return {text for text in _all_texts(value) if 0 < len(text) <= _MAX_NAME_CHARS}
+
+
+def _all_texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value.strip()
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for child in children:
+        yield from _all_texts(child)
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}

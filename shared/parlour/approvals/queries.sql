@@ -1,0 +1,141 @@
+-- Questions to a person about tool calls, and permissions to run without asking.
+
+-- name: insert_approval
+-- A question, once per id.
+INSERT INTO approvals (tenant_id, id, session_id, binding_id, user_id, tool_call_id, approver, tool, arguments, question,
+                       options, channel, bound, bound_hash, shown_level, state, reason, created_at, posted_at,
+                       expires_at, answered_at, answered_by, done_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(user_id)s, %(tool_call_id)s, %(approver)s, %(tool)s,
+        %(arguments)s, %(question)s, %(options)s, %(channel)s, %(bound)s, %(bound_hash)s, %(shown_level)s, %(state)s,
+        %(reason)s, %(created_at)s, %(posted_at)s, %(expires_at)s, %(answered_at)s, %(answered_by)s, %(done_at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: supersede_equal
+-- Close an open question about the very same call, which the agent asked for once more.
+UPDATE approvals SET state = 'superseded', reason = 'The same was asked again; answer the newer question.',
+                     answered_at = %(now)s
+ WHERE session_id = %(session_id)s AND bound_hash = %(bound_hash)s AND tool_call_id <> %(tool_call_id)s
+   AND state = 'asked';
+
+-- name: find_approval
+-- One question.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a WHERE a.id = %(id)s;
+
+-- name: lock_approval
+-- One question, kept as it is until the transaction ends: of two answers one waits and then finds it closed.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a WHERE a.id = %(id)s FOR UPDATE;
+
+-- name: lock_call_approval
+-- The question about a tool call, kept as it is until the transaction ends.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a WHERE a.tool_call_id = %(tool_call_id)s AND a.state <> 'superseded' FOR UPDATE;
+
+-- name: list_open
+-- The open questions of a session, oldest first.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a WHERE a.session_id = %(session_id)s AND a.state = 'asked' ORDER BY a.created_at, a.id;
+
+-- name: list_approvals
+-- Questions, latest first: of one user, or of the sessions that a clearance covers.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a
+  JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+  JOIN bindings b ON b.tenant_id = a.tenant_id AND b.id = a.binding_id
+ WHERE (%(user_id)s::uuid IS NULL OR a.user_id = %(user_id)s)
+   AND (a.user_id = %(user_id)s OR GREATEST(b.clearance, u.clearance, a.shown_level) <= %(clearance)s)
+   AND (NOT %(only_open)s OR a.state = 'asked')
+   AND (%(before_at)s::timestamptz IS NULL OR (a.created_at, a.id) < (%(before_at)s, %(before_id)s::uuid))
+ ORDER BY a.created_at DESC, a.id DESC
+ LIMIT %(limit)s;
+
+-- name: mark_posted
+-- The open questions were put to the user just now.
+UPDATE approvals SET posted_at = %(now)s WHERE session_id = %(session_id)s AND state = 'asked' AND approver = 'user';
+
+-- name: approve
+-- A person agreed, in time.
+UPDATE approvals SET state = 'approved', answered_by = %(by)s, answered_at = %(now)s
+ WHERE id = %(id)s AND state = 'asked' AND expires_at > %(now)s;
+
+-- name: refuse
+-- A person refused.
+UPDATE approvals SET state = 'refused', answered_by = %(by)s, answered_at = %(now)s, reason = %(reason)s
+ WHERE id = %(id)s AND state = 'asked';
+
+-- name: close
+-- The question cannot be answered any more, or its call must not run.
+UPDATE approvals SET state = %(state)s, reason = %(reason)s, done_at = %(now)s
+ WHERE id = %(id)s AND state IN ('asked', 'approved');
+
+-- name: claim
+-- A worker takes an approved call, once and in time.
+UPDATE approvals SET state = 'claimed'
+ WHERE id = %(id)s AND state = 'approved' AND expires_at > %(now)s
+RETURNING id;
+
+-- name: complete
+-- The call has ended.
+UPDATE approvals SET state = 'done', done_at = %(now)s WHERE tool_call_id = %(tool_call_id)s AND state = 'claimed';
+
+-- name: list_named_records
+-- The records that some texts name by handle, key or id.
+SELECT t.key || '/' || e.key AS handle, e.version, e.created_by
+  FROM entities e JOIN entity_types t ON t.tenant_id = e.tenant_id AND t.id = e.type_id
+ WHERE e.deleted_at IS NULL
+   AND (t.key || '/' || e.key = ANY(%(names)s) OR e.key = ANY(%(names)s) OR e.id::text = ANY(%(names)s))
+ ORDER BY handle;
+
+-- name: is_tool_offered
+-- A binding of an active tenant, whose agent has the tool.
+SELECT b.id
+  FROM bindings b
+  JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+  JOIN tenants t ON t.tenant_id = b.tenant_id AND t.status = 'active'
+ WHERE b.id = %(binding_id)s AND %(tool)s = ANY(a.tools);
+
+-- name: insert_grant
+-- A permission to run without asking.
+INSERT INTO approval_grants (tenant_id, id, user_id, binding_id, tool, granted_by, created_at, expires_at, revoked_at)
+VALUES (current_tenant(), %(id)s, %(user_id)s, %(binding_id)s, %(tool)s, %(granted_by)s, %(created_at)s, %(expires_at)s,
+        %(revoked_at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: list_active_grants
+-- The permissions of a user with a binding that hold now.
+SELECT id, user_id, binding_id, tool, granted_by, created_at, expires_at, revoked_at
+  FROM approval_grants
+ WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND revoked_at IS NULL AND expires_at > %(now)s;
+
+-- name: list_grants
+-- Permissions that hold now, latest first: of one user, or of the bindings and users that a clearance covers.
+SELECT g.id, g.user_id, g.binding_id, g.tool, g.granted_by, g.created_at, g.expires_at, g.revoked_at
+  FROM approval_grants g
+  JOIN users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
+  JOIN bindings b ON b.tenant_id = g.tenant_id AND b.id = g.binding_id
+ WHERE g.revoked_at IS NULL AND g.expires_at > %(now)s
+   AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+   AND (g.user_id = %(user_id)s OR GREATEST(b.clearance, u.clearance) <= %(clearance)s)
+   AND (%(before_at)s::timestamptz IS NULL OR (g.created_at, g.id) < (%(before_at)s, %(before_id)s::uuid))
+ ORDER BY g.created_at DESC, g.id DESC
+ LIMIT %(limit)s;
+
+-- name: revoke_grant
+-- End a permission now: one's own, or one of a binding and user that a clearance covers.
+UPDATE approval_grants g SET revoked_at = %(now)s
+  FROM users u, bindings b
+ WHERE g.id = %(id)s AND g.revoked_at IS NULL
+   AND u.tenant_id = g.tenant_id AND u.id = g.user_id AND b.tenant_id = g.tenant_id AND b.id = g.binding_id
+   AND (%(user_id)s::uuid IS NULL OR g.user_id = %(user_id)s)
+   AND (g.user_id = %(user_id)s OR GREATEST(b.clearance, u.clearance) <= %(clearance)s);

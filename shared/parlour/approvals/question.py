@@ -1,0 +1,106 @@
+"""What people read of approvals: the exact effect, the open questions, how they ended. Pure; never by a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from parlour.approvals.rows import Approval
+from parlour.infra.json_values import Json, JsonObject, canonical_json
+from parlour.tools.tool_definition import Tool
+
+ASKED = "approval_asked"
+"""The code of a tool call about which a person was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRow:
+    """An argument as people read it."""
+
+    label: str
+    value: str
+
+
+def tool_title(name: str) -> str:
+    """Return a tool's name in words."""
+    return name.replace("_", " ").capitalize()
+
+
+def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> list[ArgumentRow]:
+    """Return the arguments with the schema's titles as labels, else their names in words."""
+    properties = (schema or {}).get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    return [ArgumentRow(_label(name, known.get(name)), _value_text(value)) for name, value in arguments.items()]
+
+
+def question_text(tool: Tool, arguments: JsonObject) -> str:
+    """Return the exact effect: the tool, and each argument on a line of its own."""
+    lines = [f"- {row.label}: {row.value}" for row in argument_rows(arguments, tool.schema)]
+    return "\n".join([f"{tool_title(tool.name)}{':' if lines else ''}", *lines])
+
+
+def asked_result(approval: Approval) -> JsonObject:
+    """Return what the model reads of a call about which a person is asked."""
+    return {
+        "ok": False,
+        "code": ASKED,
+        "retryable": False,
+        "status": "asked",
+        "message": "A person was asked whether to do this; it is not done yet. The outcome comes by itself as a "
+        "message. Do not call the tool again.",
+        "approval_id": str(approval.id),
+    }
+
+
+def open_questions_text(approvals: Sequence[Approval]) -> str:
+    """Return the questions to the user, with what to answer; several are numbered."""
+    if not approvals:
+        return ""
+    until = f"{min(one.expires_at for one in approvals):%d %B %Y, %H:%M} UTC"
+    if len(approvals) == 1:
+        return f"Shall I do this?\n\n{approvals[0].question}\n\nReply yes or no. I can wait until {until}."
+    listed = "\n\n".join(f"{number}. {one.question}" for number, one in enumerate(approvals, start=1))
+    return (
+        f"Shall I do these?\n\n{listed}\n\nReply with the number and yes or no, such as “1 yes”. "
+        f"I can wait until {until}."
+    )
+
+
+def asked_others_text(approvals: Sequence[Approval]) -> str:
+    """Return what the user reads when other people are asked."""
+    return "\n\n".join(
+        f"I asked our team for permission to do this, and I will tell you their answer.\n\n{one.question}"
+        for one in approvals
+    )
+
+
+def closed_text(approval: Approval) -> str:
+    """Return how a question stands that is not open any more."""
+    answered = _clock(approval.answered_at)
+    match approval.state:
+        case "done":
+            return f"It was done at {_clock(approval.done_at)}."
+        case "approved" | "claimed":
+            return f"It was approved at {answered} and is being done."
+        case "refused":
+            return f"It was refused at {answered}. Nothing was done."
+        case "expired":
+            return f"The question expired at {_clock(approval.expires_at)}. Nothing was done; ask for it again."
+        case "superseded":
+            return f"{approval.reason or 'This question was replaced by a newer one.'} Nothing was done."
+        case _:
+            return "The question is open."
+
+
+def _label(name: str, definition: Json) -> str:
+    title = definition.get("title") if isinstance(definition, dict) else None
+    return title if isinstance(title, str) and title else name.replace("_", " ").capitalize()
+
+
+def _value_text(value: Json) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else canonical_json(value)
+
+
+def _clock(at: datetime | None) -> str:
+    return f"{at:%H:%M} UTC on {at:%d %B %Y}" if at else "an unknown time"

@@ -1,0 +1,106 @@
+"""Answers to questions: typed or pressed in the conversation, or given through the API."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.approvals import approvals, question
+from parlour.approvals.approvals import Answer, Outcome
+from parlour.approvals.rows import Approval
+from parlour.approvals.typed_answer import parse_button_id, read_typed_answer
+from parlour.conversations import store
+from parlour.conversations.rows import Lease, UnreadAnswer
+from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import QueueMessage
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
+from parlour.principal import Principal
+from parlour.tools.calls import dispatch_message
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What an answer through the API came to, with what has to be sent once that is committed."""
+
+    outcome: Outcome
+    wakeup: PendingWakeup | None = None
+    dispatch: QueueMessage | None = None
+
+
+def answer_approval(
+    principal: Principal, tx: Transaction, approval_id: UUID, given: Answer, now: datetime
+) -> GivenAnswer:
+    """Take an answer; the conversation is told unless the call runs. Raises as `approvals.answer`."""
+    outcome = approvals.answer(principal, tx, approval_id, given, now)
+    wakeup = store_tool_result(tx, principal.tenant_id, outcome.ended, now) if outcome.ended else None
+    dispatch = dispatch_message(principal.tenant_id, outcome.dispatch_id) if outcome.dispatch_id else None
+    return GivenAnswer(outcome, wakeup, dispatch)
+
+
+def take_answers(tx: Transaction, tenant_id: UUID, lease: Lease, now: datetime) -> list[QueueMessage]:
+    """Read the session's new messages as answers to its open questions, before a turn begins.
+
+    A message that is an answer needs no turn of its own: its outcome is one. Return what wakes the dispatcher.
+    """
+    open_questions = [one for one in approvals.list_open(tx, lease.id) if one.approver == "user"]
+    if not open_questions:
+        return []
+    answered: list[Outcome] = []
+    unread = store.list_unread_answers(tx, lease.id, max(one.posted_at for one in open_questions))
+    for message, approval, given in _read_answers(unread, open_questions):
+        outcome = approvals.answer_as(tx, approval, f"user:{lease.user_id}", given, now)
+        if outcome.ended:
+            store_tool_result(tx, tenant_id, outcome.ended, now)
+        store.mark_as_answer(tx, message.id)
+        answered.append(outcome)
+    return [dispatch_message(tenant_id, one.dispatch_id) for one in answered if one.dispatch_id]
+
+
+def late_button_text(tx: Transaction, turn_id: UUID, user_id: UUID) -> str | None:
+    """Return what a turn replies whose messages are all buttons of questions that were closed before; else None."""
+    pressed = store.list_pressed_buttons(tx, turn_id)
+    parsed = [parse_button_id(one.button_id) for one in pressed]
+    if not parsed or not all(parsed):
+        return None
+    found = [approvals.find_approval_of_user(tx, one[0], user_id) for one in parsed if one]
+    texts = [question.closed_text(one) if one else "This question is not yours to answer." for one in found]
+    return "\n\n".join(dict.fromkeys(texts))
+
+
+def expired_question_finder(send: Callable[[PendingWakeup], None]) -> Finder:
+    """Return the finder of questions that nobody answered in time: their conversation is told.
+
+    The sweep looks once more after the wake-up and then finds the question closed.
+    """
+
+    def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
+        approval = approvals.find_open_by_due_work(tx, work.id)
+        if approval is None:
+            return None
+        if approval.expires_at > now:
+            return StaleWork(work.due_at, lambda: None, not_before=approval.expires_at, is_planned=True)
+        ended = approvals.expire(tx, approval, now).ended
+        wakeup = store_tool_result(tx, work.tenant_id, ended, now) if ended else None
+        if wakeup is None:
+            return None
+        return StaleWork(now, lambda: send(wakeup), is_planned=True)
+
+    return find
+
+
+def _read_answers(
+    messages: Sequence[UnreadAnswer], open_approvals: Sequence[Approval]
+) -> list[tuple[UnreadAnswer, Approval, Answer]]:
+    """Return which messages answer which question: buttons by their id, a text only as the next one after it."""
+    by_id = {one.id: one for one in open_approvals}
+    found: list[tuple[UnreadAnswer, Approval, Answer]] = []
+    for message in messages:
+        button = parse_button_id(message.button_id)
+        typed = read_typed_answer(message.body, len(open_approvals)) if message.is_next else None
+        if button and button[0] in by_id:
+            found.append((message, by_id[button[0]], Answer(button[1])))
+        elif typed and not button:
+            found.append((message, open_approvals[typed.index], Answer(typed.decision, typed.reason)))
+    return found

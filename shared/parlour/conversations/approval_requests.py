@@ -1,0 +1,156 @@
+"""Asking a person before a call runs: which calls ask, and the question as the turn's reply."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from parlour.approvals import approvals, bound_call, grants, policy, question
+from parlour.approvals.approvals import AskedCall
+from parlour.approvals.rows import Approval
+from parlour.approvals.typed_answer import button_id
+from parlour.conversations.journal import Journal, ToolRequest
+from parlour.conversations.loaded_turn import LoadedTurn
+from parlour.conversations.shown_level import read_shown_level
+from parlour.conversations.turn_context import TurnContext
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
+from parlour.tools.calls import UnfinishedCall
+from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestions:
+    """What the reply has to ask: its text, and the buttons of a single question."""
+
+    text: str = ""
+    buttons: Sequence[JsonObject] = ()
+
+
+NO_QUESTIONS = OpenQuestions()
+"""Nothing to ask."""
+
+
+def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: JsonObject) -> bool:
+    """Return whether a person has to agree to the call first.
+
+    The tool's or the binding's policy says so and no grant covers it; or the turn has read untrusted text, and the call
+    changes more than the user's own records. A grant does not cover the second: it was given for calls that the user
+    wanted, not for those that a text of others may have caused.
+    """
+    if tool.writes and running.has_untrusted_text and _reaches_beyond_own_records(running, loaded, tool, arguments):
+        return True
+    policies = (tool.needs_approval, loaded.persona.binding.needs_approval)
+    if not any(policy.asks_first(one, tool, arguments) for one in policies):
+        return False
+    now, lease = running.dependencies.clock(), running.lease
+    granted = running.dependencies.database.run(
+        running.feed.principal, lambda tx: grants.list_active_grants(tx, lease.user_id, lease.binding_id, now)
+    )
+    return not policy.is_granted(granted, tool.name)
+
+
+def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:
+    """Return whether the turn begins with text of others: an attachment, or what a tool outside of Parlour sent."""
+    if loaded.prompt_builder.materials.attachments:
+        return True
+    outside = {tool.name for tool in loaded.tools if not tool.endpoint.startswith(BUILTIN_SCHEME)}
+    told = {_told_tool(one.body) for one in running.input_messages if one.kind == TOOL_RESULT_KIND}
+    return bool(outside & told) or has_outside_results(loaded, loaded.journal)
+
+
+def has_outside_results(loaded: LoadedTurn, journal: Journal) -> bool:
+    """Return whether a tool outside of Parlour has answered in this turn."""
+    outside = {tool.name for tool in loaded.tools if not tool.endpoint.startswith(BUILTIN_SCHEME)}
+    return any(
+        request.name in outside and journal.results_of_step(step.number).get(request.call_id, {}).get("ok") is not False
+        for step in journal.steps
+        for request in step.tool_requests
+        if request.call_id in journal.results_of_step(step.number)
+    )
+
+
+def new_approval(
+    running: TurnContext, loaded: LoadedTurn, tool: Tool, request: ToolRequest, call: UnfinishedCall
+) -> Approval:
+    """Return the question about a call that the model asked for."""
+    lease = running.lease
+    asked = AskedCall(
+        tool=tool,
+        arguments=request.arguments,
+        tool_call_id=call.id,
+        session_id=lease.id,
+        binding_id=lease.binding_id,
+        user_id=lease.user_id,
+        channel=running.input_messages[-1].channel,
+        shown_level=read_shown_level(running, loaded),
+    )
+    now = running.dependencies.clock()
+    made: Approval = running.dependencies.database.run(
+        running.feed.principal, lambda tx: approvals.new_approval(tx, asked, now)
+    )
+    return made
+
+
+def approval_event(approval: Approval, tool: Tool | None = None) -> JsonObject:
+    """Return a question as the web's feed has it: all that a card needs."""
+    rows = question.argument_rows(approval.arguments, tool.schema if tool else None)
+    return {
+        "approval_id": str(approval.id),
+        "state": approval.state,
+        "text": approval.question,
+        "tool": approval.tool,
+        "arguments": [{"label": row.label, "value": row.value} for row in rows],
+        "options": [*approval.options],
+        "approver": approval.approver,
+        "expires_at": approval.expires_at.isoformat(),
+    }
+
+
+def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
+    """Return what a reply has to ask: the open questions to the user, and news of those that others are asked."""
+    if not (asked_now or running.lease.has_open_questions):
+        return OpenQuestions()
+    found: list[Approval] = running.dependencies.database.run(
+        running.feed.principal, lambda tx: approvals.list_open(tx, running.lease.id)
+    )
+    own = [one for one in found if one.approver == "user"]
+    others = [one for one in found if one.approver != "user" and one.created_at >= running.turn.frozen_at]
+    texts = [question.asked_others_text(others) if asked_now else "", question.open_questions_text(own)]
+    text = "\n\n".join(filter(None, texts))
+    return OpenQuestions(text, _buttons(own[0]) if len(own) == 1 else ())
+
+
+def store_question(tx: Transaction, running: TurnContext, approval: Approval) -> None:
+    """Store a question, and let the inbox know when members are asked."""
+    approvals.ask(tx, approval)
+    if approval.approver != "user":
+        running.dependencies.members_asked(tx, approval)
+
+
+def _buttons(approval: Approval) -> list[JsonObject]:
+    return [
+        {"id": button_id(approval.id, "approve"), "title": "Yes"},
+        {"id": button_id(approval.id, "refuse"), "title": "No"},
+    ]
+
+
+def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: JsonObject) -> bool:
+    """Return whether the call changes something outside of Parlour, or a record that somebody else created."""
+    if not tool.endpoint.startswith(BUILTIN_SCHEME):
+        return True
+    principal = loaded.access.principal_for(tool.name)
+    if principal.write_rights != "all":
+        return False
+    return bool(
+        running.dependencies.database.run(
+            running.feed.principal, lambda tx: bound_call.has_foreign_record(tx, arguments, principal.name)
+        )
+    )
+
+
+def _told_tool(body: str) -> str:
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(body).get("tool", ""))
+    return ""
