@@ -34,7 +34,8 @@ class ApprovalHarness:
     def add_tool(self, policy: str = "always", approver: str = "user") -> None:
         self.conversation.add_tool("page", self.run_tool)
         self.conversation.query(
-            f"UPDATE tools SET needs_approval = '\"{policy}\"', approver = '{approver}' WHERE name = 'page' RETURNING id"
+            f"UPDATE tools SET needs_approval = '\"{policy}\"', approver = '{approver}' "
+            "WHERE name = 'page' RETURNING id"
         )
 
     def run_tool(self, context: ToolContext, arguments: JsonObject) -> JsonObject:

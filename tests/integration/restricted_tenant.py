@@ -56,6 +56,9 @@ QUESTIONS = ("Where is the zeppelin?", "And where is the quagga?")
 """What was asked in those two turns, whose prompts are kept."""
 
 WORDS = " ".join(CANARY_WORDS)
+APPROVAL = UUID(int=0x0197_0000_0000_7000_8000_0000_0000_00AA)
+"""A question that was asked in the restricted conversation, and a permission of its user."""
+
 NUMBER = 40
 """A number of the reader's own conversation that was given out for the restricted file."""
 
@@ -252,6 +255,7 @@ class RestrictedTenant:
             self._answered(opened["session_id"], opened["token"], question)
         with self.database.transaction(self.owner) as tx:
             execute(tx, _NEXT_TURN, turn=NEXT_TURN, id=SESSION, now=self.clock())
+            execute(tx, _CLOSED_QUESTION, turn=NEXT_TURN, id=SESSION, approval=APPROVAL, now=self.clock())
             for number, turn in enumerate((TURN, NEXT_TURN), start=1):
                 execute(tx, _KEPT_PROMPTS, turn=turn, session=opened["session_id"], number=number)
         self._close(opened["session_id"])
@@ -344,6 +348,24 @@ SELECT tenant_id, %(id)s, user_id, %(id)s, %(risk)s, 'web', 'About the axolotl',
 _CLOSED_TURN = """
 INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, frozen_at, stage_ms)
 VALUES (current_tenant(), %(turn)s, %(id)s, %(id)s, 1, 'answered', %(now)s, '{}')
+"""
+_CLOSED_QUESTION = """
+WITH step AS (
+    INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
+    VALUES (current_tenant(), %(turn)s, 1, 'offline', 'offline', '', %(now)s)
+), call AS (
+    INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, state, idempotency_key, started_at)
+    VALUES (current_tenant(), %(approval)s, %(turn)s, 1, 'c', 'page', '{"pet": "axolotl"}', 'failed', 'axolotl', %(now)s)
+), granted AS (
+    INSERT INTO approval_grants (tenant_id, id, user_id, binding_id, tool, granted_by, created_at, expires_at)
+    SELECT tenant_id, %(approval)s, user_id, %(id)s, 'axolotl', 'user', %(now)s, %(now)s + interval '9 days'
+      FROM sessions WHERE id = %(id)s
+)
+INSERT INTO approvals (tenant_id, id, session_id, binding_id, user_id, tool_call_id, approver, tool, arguments, question,
+                       options, channel, bound, bound_hash, state, created_at, posted_at, expires_at)
+SELECT tenant_id, %(approval)s, id, binding_id, user_id, %(approval)s, 'admin', 'page', '{"pet": "axolotl"}',
+       'Page the axolotl', '{approve}', 'web', '{}', '', 'asked', %(now)s, %(now)s, %(now)s + interval '1 day'
+  FROM sessions WHERE id = %(id)s
 """
 _NEXT_TURN = """
 INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, frozen_at, stage_ms)

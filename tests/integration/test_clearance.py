@@ -26,6 +26,7 @@ from tests.conftest import NOW
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 from tests.integration.api.conftest import FakeQueues, ManualClock, RecordingQueue, make_dependencies
 from tests.integration.restricted_tenant import (
+    APPROVAL,
     FILE,
     NEXT_TURN,
     NUMBER,
@@ -124,6 +125,8 @@ RESTRICTED = {
     "message_id": str(TURN),
     "report_id": str(TURN),
     "question_id": str(TURN),
+    "approval_id": str(APPROVAL),
+    "grant_id": str(APPROVAL),
 }
 """What a route's path is filled with."""
 
@@ -189,6 +192,10 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/conversations", {"params": {"state": "running"}}),
         ("/v1/conversations", {"params": {"state": "failed"}}),
         ("/v1/conversations", {"params": {"state": "waiting"}}),
+    ],
+    "GET /v1/approvals": [("/v1/approvals", {}), ("/v1/approvals", {"params": {"state": "all", "limit": 1}})],
+    "POST /v1/approvals/{approval_id}/answer": [
+        (f"/v1/approvals/{APPROVAL}/answer", {"json": {"decision": "approve"}}),
     ],
     "GET /v1/changes": [
         ("/v1/changes", {}),

@@ -37,6 +37,7 @@ from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.visitor_tokens import VisitorClaims
 from tests.conversation_harness import ConversationHarness, search_call, text_answer
 from tests.integration.attachment_cases import send_attachments
+from tests.integration.day_approvals import answer_questions
 from tests.integration.day_documents import write_documents
 from tests.integration.day_embedding import embed_and_reembed
 from tests.integration.day_erasure import age_conversations, erase_people
@@ -131,6 +132,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     write_records_by_tools(conversation)
     inspect_prompts(conversation)
     run_long_calls(conversation)
+    answer_questions(conversation)
     fail_turns(conversation)
     recover_stale_work(conversation)
     extract_facts(conversation)

@@ -7,6 +7,7 @@ from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
     administration,
+    approvals,
     attention,
     changes,
     configuration,
@@ -75,6 +76,7 @@ def create_routes() -> FastAPI:
         changes,
         prompts,
         tool_results,
+        approvals,
         attention,
         inbox_context,
         inbox,

@@ -160,6 +160,33 @@ class RecordStateEvent(_EventView):
     payload: RecordState
 
 
+class ApprovalArgument(ResponseModel):
+    """An argument of a call as people read it."""
+
+    label: str
+    value: str
+
+
+class ApprovalQuestion(ResponseModel):
+    """A question to a person: all that a card needs; `state` is asked, or how it ended."""
+
+    approval_id: UUID
+    state: Literal["asked", "approved", "refused", "expired", "superseded", "claimed", "done"]
+    text: str
+    tool: str
+    arguments: list[ApprovalArgument]
+    options: list[str]
+    approver: Literal["user", "viewer", "editor", "admin"]
+    expires_at: datetime
+
+
+class ApprovalEvent(_EventView):
+    """A person is asked about a call, or the question was closed."""
+
+    kind: Literal["approval"]
+    payload: ApprovalQuestion
+
+
 class TurnProblem(ResponseModel):
     """Why there is no usual reply: a code, and what the user reads instead."""
 
@@ -197,6 +224,7 @@ type SessionEvent = Annotated[
     | ToolResultEvent
     | RecordOperationEvent
     | RecordStateEvent
+    | ApprovalEvent
     | TurnProblemEvent
     | TurnDoneEvent,
     Field(discriminator="kind"),

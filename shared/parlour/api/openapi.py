@@ -32,6 +32,7 @@ SECURITY_SCHEMES: Mapping[str, str] = {
 TAGS: Mapping[str, str] = {
     "sessions": "Conversations: open one, write, follow the reply.",
     "turns": "What ran for each reply: times, tokens, costs, tools, prompts.",
+    "approvals": "Questions to a person before a tool call runs, and their answers.",
     "attention": "What waits for a person's decision.",
     "inbox": "Conversations that people answer.",
     "entities": "Records, their types and their links.",
@@ -62,6 +63,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "undo_turn": (409,),
     "post_tool_result": (401, 409),
     "resolve_tool_call": (409,),
+    "answer_approval": (409,),
     "resolve_reply": (409,),
     "redrive_reply": (409,),
     "resolve_turn": (409,),

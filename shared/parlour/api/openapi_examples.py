@@ -14,6 +14,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "confirm_phone_link": {"code": "482913"},
     "post_tool_result": {"number": "REP-101", "summary": "3 requests for information are open."},
     "resolve_tool_call": {"resolution": "done"},
+    "answer_approval": {"decision": "refuse", "reason": "Not on a Sunday."},
     "resolve_reply": {"resolution": "send_again"},
     "resolve_turn": {"resolution": "redrive"},
     "resolve_notification": {"resolution": "send_again"},

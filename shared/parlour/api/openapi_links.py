@@ -33,6 +33,8 @@ LINKS: Mapping[str, tuple[Link, ...]] = {
         "session_id", "$response.body#/conversations/0/id", "get_conversation", "list_messages"
     ),
     "list_changes": _links("turn_id", "$response.body#/changes/0/turn_id", "list_turn_changes", "undo_turn"),
+    "list_approvals": _links("approval_id", "$response.body#/approvals/0/id", "get_approval", "answer_approval"),
+    "list_approval_grants": _links("grant_id", "$response.body#/grants/0/id", "revoke_approval_grant"),
     "list_turns": _links("turn_id", "$response.body#/turns/0/id", *_TURN_OPERATIONS),
     "create_entity": _links("record_id", "$response.body#/id", *_RECORD_CHANGES, *_PULSE_OPERATIONS),
     "list_entities": _links("record_id", "$response.body#/entities/0/id", *_RECORD_OPERATIONS, *_PULSE_OPERATIONS),

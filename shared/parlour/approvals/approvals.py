@@ -104,6 +104,11 @@ def list_open(tx: Transaction, session_id: UUID) -> list[Approval]:
     return store.list_open(tx, session_id)
 
 
+def list_closed_in_turn(tx: Transaction, turn_id: UUID) -> list[Approval]:
+    """Return the questions whose outcome is a message of the turn."""
+    return store.list_closed_in_turn(tx, turn_id)
+
+
 def mark_posted(tx: Transaction, session_id: UUID, now: datetime) -> None:
     """Record that the open questions of a session were put to its user just now."""
     store.mark_posted(tx, session_id, now)
@@ -124,14 +129,21 @@ def get_approval(principal: Principal, tx: Transaction, approval_id: UUID) -> Ap
 
 
 def list_approvals(
-    principal: Principal, tx: Transaction, *, only_open: bool, limit: int, cursor: str = ""
+    principal: Principal,
+    tx: Transaction,
+    *,
+    only_open: bool,
+    limit: int,
+    cursor: str = "",
+    session_id: UUID | None = None,
 ) -> Page[Approval]:
-    """Return questions, latest first: a user's own, or those that a member may read."""
+    """Return questions, latest first: a user's own, or those that a member may read; of one session, if it is named."""
     before_at, before_id = decode_id_cursor(cursor) if cursor else (None, None)
     rows = store.list_approvals(
         tx,
         user_id=principal.id if principal.kind == "user" else None,
         clearance=principal.clearance,
+        session_id=session_id,
         only_open=only_open,
         before_at=before_at,
         before_id=before_id,

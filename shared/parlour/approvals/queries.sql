@@ -45,6 +45,16 @@ SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, 
        a.answered_at, a.answered_by, a.done_at
   FROM approvals a WHERE a.session_id = %(session_id)s AND a.state = 'asked' ORDER BY a.created_at, a.id;
 
+-- name: list_closed_in_turn
+-- The questions whose outcome is a message of the turn.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a
+  JOIN messages m ON m.tenant_id = a.tenant_id AND m.metadata ->> 'tool_call_id' = a.tool_call_id::text
+ WHERE m.turn_id = %(turn_id)s AND m.kind = 'tool_result' AND a.state NOT IN ('asked', 'superseded')
+ ORDER BY a.created_at, a.id;
+
 -- name: list_approvals
 -- Questions, latest first: of one user, or of the sessions that a clearance covers.
 SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
@@ -55,6 +65,7 @@ SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, 
   JOIN bindings b ON b.tenant_id = a.tenant_id AND b.id = a.binding_id
  WHERE (%(user_id)s::uuid IS NULL OR a.user_id = %(user_id)s)
    AND (a.user_id = %(user_id)s OR GREATEST(b.clearance, u.clearance, a.shown_level) <= %(clearance)s)
+   AND (%(session_id)s::uuid IS NULL OR a.session_id = %(session_id)s)
    AND (NOT %(only_open)s OR a.state = 'asked')
    AND (%(before_at)s::timestamptz IS NULL OR (a.created_at, a.id) < (%(before_at)s, %(before_id)s::uuid))
  ORDER BY a.created_at DESC, a.id DESC

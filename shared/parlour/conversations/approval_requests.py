@@ -56,8 +56,8 @@ def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:
     if loaded.prompt_builder.materials.attachments:
         return True
     outside = {tool.name for tool in loaded.tools if not tool.endpoint.startswith(BUILTIN_SCHEME)}
-    told = {_told_tool(one.body) for one in running.input_messages if one.kind == TOOL_RESULT_KIND}
-    return bool(outside & told) or has_outside_results(loaded, loaded.journal)
+    answered = {_tool_of_result(one.body) for one in running.input_messages if one.kind == TOOL_RESULT_KIND}
+    return bool(outside & answered) or has_outside_results(loaded, loaded.journal)
 
 
 def has_outside_results(loaded: LoadedTurn, journal: Journal) -> bool:
@@ -108,6 +108,17 @@ def approval_event(approval: Approval, tool: Tool | None = None) -> JsonObject:
     }
 
 
+def add_closed_events(running: TurnContext) -> None:
+    """Have the web's feed tell of the questions whose outcome this turn answers."""
+    if not running.feed.is_followed or all(one.kind != TOOL_RESULT_KIND for one in running.input_messages):
+        return
+    closed: list[Approval] = running.dependencies.database.run(
+        running.feed.principal, lambda tx: approvals.list_closed_in_turn(tx, running.turn.id)
+    )
+    for one in closed:
+        running.feed.add_event("approval", approval_event(one))
+
+
 def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
     """Return what a reply has to ask: the open questions to the user, and news of those that others are asked."""
     if not (asked_now or running.lease.has_open_questions):
@@ -150,7 +161,7 @@ def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: 
     )
 
 
-def _told_tool(body: str) -> str:
+def _tool_of_result(body: str) -> str:
     with suppress(ValueError, AttributeError):
         return str(json.loads(body).get("tool", ""))
     return ""

@@ -199,6 +199,7 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
                 "answered_by": loaded.persona.binding.display_name,
             },
         )
+        approval_requests.add_closed_events(turn_context)
         add_recalled_items(turn_context, loaded)
         return _run_steps(turn_context, loaded)
     except PromptOverflow as problem:

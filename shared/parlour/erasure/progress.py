@@ -86,7 +86,12 @@ class RemainingWork:
     @classmethod
     def from_plan(cls, plan: ErasurePlan, progress: SearchProgress) -> "RemainingWork":
         """Return what is left once everything was deleted that is found by text alone."""
-        ids = [*map(str, plan.sessions), *plan.keys_of("outbox"), *plan.keys_of("tool_calls")]
+        ids = [
+            *map(str, plan.sessions),
+            *plan.keys_of("outbox"),
+            *plan.keys_of("tool_calls"),
+            *plan.keys_of("approvals"),
+        ]
         silenced = set(plan.redacted_turns)
         return cls(
             plan.sessions,

@@ -62,6 +62,8 @@ SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'attachments', id::text FROM attachments WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'steps', turn_id || '/' || number FROM steps WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
  UNION ALL SELECT 'tool_calls', id::text FROM tool_calls WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
+ UNION ALL SELECT 'approvals', id::text FROM approvals WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'approval_grants', id::text FROM approval_grants WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'ledgers', turn_id || '/' || step FROM ledgers WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
  UNION ALL SELECT 'recalls', turn_id || '/' || position FROM recalls WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
  UNION ALL SELECT 'citations', message_id || '/' || number FROM citations WHERE message_id = ANY(ARRAY(SELECT id FROM m))
@@ -72,6 +74,7 @@ SELECT 'users' AS table_name, id::text AS id FROM who
             WHERE tenant_id = current_tenant()
               AND (id = ANY(ARRAY(SELECT id FROM s)) OR id = ANY(ARRAY(SELECT id FROM o))
                    OR id IN (SELECT c.id FROM tool_calls c WHERE c.turn_id = ANY(ARRAY(SELECT id FROM t)))
+                   OR id IN (SELECT a.id FROM approvals a WHERE a.session_id = ANY(ARRAY(SELECT id FROM s)))
                    OR id IN (SELECT l.id FROM phone_links l WHERE l.user_id = ANY(ARRAY(SELECT id FROM who))));
 
 -- name: find_code_messages
@@ -180,6 +183,9 @@ SELECT 'messages' AS table_name, id::text AS id FROM m
  UNION ALL SELECT 'handoffs', id::text FROM handoffs WHERE turn_id = ANY(%(turns)s::uuid[])
  UNION ALL SELECT 'inbox_threads', session_id::text FROM inbox_threads
             WHERE reason_text <> '' AND session_id IN (SELECT session_id FROM turns WHERE id = ANY(%(turns)s::uuid[]))
+ UNION ALL SELECT 'approvals', a.id::text
+             FROM approvals a JOIN tool_calls c ON c.tenant_id = a.tenant_id AND c.id = a.tool_call_id
+            WHERE c.turn_id = ANY(%(turns)s::uuid[])
  UNION ALL SELECT 'events', session_id || '/' || number FROM events WHERE turn_id = ANY(%(turns)s::uuid[])
  UNION ALL SELECT 'turns', id::text FROM turns WHERE id = ANY(%(turns)s::uuid[]) AND tool_messages IS NOT NULL;
 
@@ -498,6 +504,9 @@ WITH asked AS (
 ), opened AS (
     UPDATE inbox_threads SET reason_text = ''
      WHERE session_id IN (SELECT session_id FROM turns WHERE id = ANY(%(turns)s::uuid[]))
+), questions AS (
+    DELETE FROM approvals a USING tool_calls c
+     WHERE c.tenant_id = a.tenant_id AND c.id = a.tool_call_id AND c.turn_id = ANY(%(turns)s::uuid[])
 ), streamed AS (
     DELETE FROM events WHERE turn_id = ANY(%(turns)s::uuid[])
 ), cited AS (

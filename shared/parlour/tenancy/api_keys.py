@@ -39,6 +39,7 @@ __all__ = [
 
 SCOPES = frozenset(
     {
+        "approvals",
         "attention",
         "configuration",
         "costs",

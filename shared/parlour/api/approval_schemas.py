@@ -1,0 +1,127 @@
+"""Questions to a person as they go in and out as JSON."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from parlour.api.schemas import OptionalText, RequestModel, ResponseModel
+from parlour.approvals import question
+from parlour.approvals.approvals import may_answer
+from parlour.approvals.rows import Approval
+from parlour.principal import Principal
+
+type ApprovalState = Literal["asked", "approved", "refused", "expired", "superseded", "claimed", "done"]
+type Approver = Literal["user", "viewer", "editor", "admin"]
+
+
+class ArgumentView(ResponseModel):
+    """An argument of the call as people read it."""
+
+    label: str
+    value: str
+
+
+class ApprovalView(ResponseModel):
+    """One question about one tool call.
+
+    text: the exact effect. options: what can be answered. can_answer: whether the caller may answer now. reason: of a
+    refusal, or why the question was replaced. status_text: how it stands, in a sentence.
+    """
+
+    id: UUID
+    session_id: UUID
+    state: ApprovalState
+    approver: Approver
+    tool: str
+    text: str
+    arguments: list[ArgumentView]
+    raw_arguments: dict[str, JsonValue]
+    options: list[str]
+    channel: str
+    reason: str
+    status_text: str
+    can_answer: bool
+    created_at: datetime
+    expires_at: datetime
+    answered_at: datetime | None
+    done_at: datetime | None
+
+    @classmethod
+    def from_approval(cls, principal: Principal, approval: Approval) -> "ApprovalView":
+        """Return the question as this principal sees it."""
+        return cls(
+            id=approval.id,
+            session_id=approval.session_id,
+            state=approval.state,
+            approver=approval.approver,
+            tool=approval.tool,
+            text=approval.question,
+            arguments=[
+                ArgumentView(label=row.label, value=row.value) for row in question.argument_rows(approval.arguments)
+            ],
+            raw_arguments=approval.arguments,
+            options=approval.options,
+            channel=approval.channel,
+            reason=approval.reason,
+            status_text=question.closed_text(approval),
+            can_answer=approval.state == "asked" and may_answer(principal, approval),
+            created_at=approval.created_at,
+            expires_at=approval.expires_at,
+            answered_at=approval.answered_at,
+            done_at=approval.done_at,
+        )
+
+
+class ApprovalPageView(ResponseModel):
+    """Questions, latest first."""
+
+    approvals: list[ApprovalView]
+    next_cursor: str
+
+
+class AlwaysAllow(RequestModel):
+    """A permission to run without asking: for this tool, or for those that `tool` matches, until a time."""
+
+    tool: Annotated[str, Field(max_length=64)] = ""
+    until: AwareDatetime
+
+
+class ApprovalAnswer(RequestModel):
+    """What a person decides. reason: what the model reads of a refusal. arguments: edited ones, shown again first.
+
+    always: run the same tool without asking from now on.
+    """
+
+    decision: Literal["approve", "refuse"]
+    reason: Annotated[OptionalText, Field(max_length=500)] = ""
+    arguments: dict[str, JsonValue] | None = None
+    always: AlwaysAllow | None = None
+
+
+class ApprovalAnswerView(ResponseModel):
+    """What the answer came to. approval: the question, or the newer one about edited arguments."""
+
+    code: Literal["approved", "refused", "asked_again"]
+    message: str
+    approval: ApprovalView
+
+
+class GrantView(ResponseModel):
+    """A permission to run calls of matching tools without asking."""
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    tool: str
+    granted_by: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class GrantPageView(ResponseModel):
+    """Permissions that hold now, latest first."""
+
+    grants: list[GrantView]
+    next_cursor: str

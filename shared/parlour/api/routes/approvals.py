@@ -1,0 +1,125 @@
+"""Questions to a person about tool calls: read, answered, and allowed for longer."""
+
+from typing import Annotated, Literal, cast
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from parlour.api.approval_schemas import (
+    ApprovalAnswer,
+    ApprovalAnswerView,
+    ApprovalPageView,
+    ApprovalView,
+    GrantPageView,
+    GrantView,
+)
+from parlour.api.authorization import AnyCaller, Caller
+from parlour.api.schemas import PageCursor
+from parlour.approvals import approvals, grants
+from parlour.approvals.approvals import Answer
+from parlour.conversations import approval_answers
+from parlour.conversations.approval_answers import GivenAnswer
+from parlour.infra import log
+from parlour.infra.errors import Conflict, InvalidArguments, InvalidRequest, QueueUnavailable
+from parlour.principal import system_principal
+from parlour.tenancy import audit, roles
+
+router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
+
+Limit = Annotated[int, Query(ge=1, le=100)]
+OnlyOpen = Annotated[Literal["open", "all"], Query(alias="state", description="only open questions, or all")]
+
+
+@router.get("")
+def list_approvals(
+    caller: AnyCaller, state: OnlyOpen = "open", cursor: PageCursor = "", limit: Limit = 50
+) -> ApprovalPageView:
+    """List questions, latest first: a visitor's own; for members those of the conversations that they may read."""
+    _require_reader(caller)
+    with caller.transaction() as tx:
+        page = approvals.list_approvals(
+            caller.principal, tx, only_open=state == "open", limit=limit, cursor=cursor, session_id=_own_session(caller)
+        )
+    shown = [ApprovalView.from_approval(caller.principal, row) for row in page.rows]
+    return ApprovalPageView(approvals=shown, next_cursor=page.next_cursor)
+
+
+@router.get("/grants")
+def list_approval_grants(caller: AnyCaller, cursor: PageCursor = "", limit: Limit = 50) -> GrantPageView:
+    """List the permissions that hold now: a visitor's own; for members those of users whom they may read."""
+    with caller.transaction() as tx:
+        page = grants.list_grants(caller.principal, tx, caller.now, limit, cursor)
+    return GrantPageView(grants=[GrantView.model_validate(row) for row in page.rows], next_cursor=page.next_cursor)
+
+
+@router.delete("/grants/{grant_id}", status_code=204)
+def revoke_approval_grant(grant_id: UUID, caller: AnyCaller) -> None:
+    """End a permission now: one's own, or any as an administrator."""
+    with caller.transaction() as tx:
+        grants.revoke(caller.principal, tx, grant_id, caller.now)
+
+
+@router.get("/{approval_id}")
+def get_approval(approval_id: UUID, caller: AnyCaller) -> ApprovalView:
+    """Return one question and how it stands."""
+    _require_reader(caller)
+    with caller.transaction() as tx:
+        found = approvals.get_approval(caller.principal, tx, approval_id)
+    caller.check_session_token(found.session_id)
+    return ApprovalView.from_approval(caller.principal, found)
+
+
+@router.post("/{approval_id}/answer")
+def answer_approval(approval_id: UUID, body: ApprovalAnswer, caller: AnyCaller) -> ApprovalAnswerView:
+    """Answer a question that the caller is asked. Only the first answer counts; the call runs once.
+
+    Edited arguments are checked and shown again as a new question. A question that was answered, that expired, or whose
+    tool, records or rights changed since is a conflict, and the message says which.
+    """
+    _require_reader(caller)
+    given = Answer(body.decision, body.reason, body.arguments)
+    who = caller.principal
+    # As the system, so that the records that the call names are compared as they were when the question was asked.
+    with (
+        caller.dependencies.databases.borrow() as database,
+        database.transaction(system_principal(who.tenant_id)) as tx,
+    ):
+        caller.check_session_token(approvals.get_approval(who, tx, approval_id).session_id)
+        try:
+            answered = approval_answers.answer_approval(who, tx, approval_id, given, caller.now)
+        except InvalidArguments as problem:
+            raise InvalidRequest(f"arguments: {problem}") from None
+        outcome = answered.outcome
+        if body.always and outcome.code == "approved":
+            grants.grant(who, tx, outcome.approval, body.always.tool, body.always.until, caller.now)
+        audit.add_entry(who, tx, f"approval.{outcome.code}", f"approval:{approval_id}", {}, caller.now)
+    _send(caller, answered)
+    if outcome.code in {"closed", "expired", "changed"}:
+        raise Conflict(outcome.text)
+    return ApprovalAnswerView(
+        code=cast("Literal['approved', 'refused', 'asked_again']", outcome.code),
+        message=outcome.text,
+        approval=ApprovalView.from_approval(who, outcome.approval),
+    )
+
+
+def _send(caller: Caller, answered: GivenAnswer) -> None:
+    """Wake the dispatcher or the conversation; where the queue is away, the sweep does it."""
+    try:
+        if answered.dispatch:
+            caller.dependencies.tools_queue.send([answered.dispatch])
+        if answered.wakeup:
+            caller.dependencies.turn_queues[answered.wakeup.queue_channel].send([answered.wakeup.message])
+    except QueueUnavailable as problem:
+        log.warning("wake_failed", code=problem.code)
+
+
+def _require_reader(caller: Caller) -> None:
+    if caller.principal.kind != "user":
+        roles.require_role(caller.principal, "viewer")
+
+
+def _own_session(caller: Caller) -> UUID | None:
+    """Return the only session that a session token opens; None for anybody else."""
+    visitor = caller.signed_in.visitor
+    return visitor.session_id if visitor else None
