@@ -354,15 +354,17 @@ WITH step AS (
     INSERT INTO steps (tenant_id, turn_id, number, provider, model, prompt_hash, requested_at)
     VALUES (current_tenant(), %(turn)s, 1, 'offline', 'offline', '', %(now)s)
 ), call AS (
-    INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, state, idempotency_key, started_at)
-    VALUES (current_tenant(), %(approval)s, %(turn)s, 1, 'c', 'page', '{"pet": "axolotl"}', 'failed', 'axolotl', %(now)s)
+    INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, state, idempotency_key,
+                            started_at)
+    VALUES (current_tenant(), %(approval)s, %(turn)s, 1, 'c', 'page', '{"pet": "axolotl"}', 'failed', 'axolotl',
+            %(now)s)
 ), granted AS (
     INSERT INTO approval_grants (tenant_id, id, user_id, binding_id, tool, granted_by, created_at, expires_at)
     SELECT tenant_id, %(approval)s, user_id, %(id)s, 'axolotl', 'user', %(now)s, %(now)s + interval '9 days'
       FROM sessions WHERE id = %(id)s
 )
-INSERT INTO approvals (tenant_id, id, session_id, binding_id, user_id, tool_call_id, approver, tool, arguments, question,
-                       options, channel, bound, bound_hash, state, created_at, posted_at, expires_at)
+INSERT INTO approvals (tenant_id, id, session_id, binding_id, user_id, tool_call_id, approver, tool, arguments,
+                       question, options, channel, bound, bound_hash, state, created_at, posted_at, expires_at)
 SELECT tenant_id, %(approval)s, id, binding_id, user_id, %(approval)s, 'admin', 'page', '{"pet": "axolotl"}',
        'Page the axolotl', '{approve}', 'web', '{}', '', 'asked', %(now)s, %(now)s, %(now)s + interval '1 day'
   FROM sessions WHERE id = %(id)s

@@ -29,6 +29,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         # The tenant's own, and what nobody but its operators writes.
         "agents",
         "api_keys",
+        "approval_grants",
         "audit_log",
         "bindings",
         "config_versions",
@@ -253,6 +254,14 @@ def elsewhere(erasure_fixture: ErasureFixture, user: UUID) -> None:
     )
     handed_over(erasure_fixture, session)
     in_the_inbox(erasure_fixture, session)
+    desk.query(
+        "INSERT INTO approvals (tenant_id, id, session_id, binding_id, user_id, tool_call_id, approver, tool,"
+        " arguments, question, options, channel, bound, bound_hash, state, created_at, posted_at, expires_at)"
+        f" SELECT s.tenant_id, '{uuid7(desk.clock())}', s.id, s.binding_id, s.user_id, c.id, 'user', 'page', '{{}}',"
+        f" '{bird('an approval')}', '{{}}', 'web', '{{}}', '', 'asked', now(), now(), now()"
+        " FROM sessions s JOIN turns t ON t.session_id = s.id JOIN tool_calls c ON c.turn_id = t.id"
+        f" WHERE s.id = '{session}' LIMIT 1 RETURNING 1"
+    )
     told_to_others(erasure_fixture)
     dead: dict[str, Json] = {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "dead"}
     erasure_fixture.letters["intake"].bodies = [

@@ -327,11 +327,11 @@ def test_a_problem_names_file_line_and_field_and_says_what_to_do(case: tuple[str
     assert message in problem.message
 
 
-def test_tools_that_need_approval_are_refused_for_now() -> None:
-    (problem,) = problems(with_file("tools/look_up.yaml", f"{SAMPLE_TOOL}needs_approval: true\n"))
+def test_an_approval_policy_that_is_no_schema_is_refused_with_its_line() -> None:
+    (problem, *_) = problems(with_file("tools/look_up.yaml", f"{SAMPLE_TOOL}needs_approval: {{type: nonsense}}\n"))
 
     assert (problem.line, problem.field) == (9, "needs_approval")
-    assert "not available yet" in problem.message
+    assert "JSON Schema" in problem.message
 
 
 REMOTE = """\

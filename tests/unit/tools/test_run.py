@@ -71,9 +71,7 @@ def test_wrong_arguments_never_reach_the_tool(context: ToolContext) -> None:
     assert result.code == "invalid_arguments"
 
 
-@pytest.mark.parametrize(
-    "tool", [replace(ECHO, writes=True), replace(ECHO, heavy=True), replace(ECHO, needs_approval=True)]
-)
+@pytest.mark.parametrize("tool", [replace(ECHO, writes=True), replace(ECHO, heavy=True)])
 def test_only_reads_run(context: ToolContext, tool: Tool) -> None:
     result = run_tool(context, tool, {"text": "hi"}, python({"echo": raising(AssertionError())}))
     assert (result.code, result.retryable) == ("not_available", False)

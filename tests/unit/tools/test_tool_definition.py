@@ -27,12 +27,6 @@ def test_what_writes_or_takes_long_is_no_read(tool: Tool) -> None:
     assert not tool.is_read_only
 
 
-def test_approval_is_not_available_yet() -> None:
-    assert find_problems(replace(LOOK, needs_approval=True)) == [
-        ("needs_approval", "is not available yet; leave it out")
-    ]
-
-
 @pytest.mark.parametrize(("writes", "idempotent", "repeatable"), [(0, 0, 1), (1, 1, 1), (1, 0, 0)])
 def test_a_read_and_an_idempotent_write_may_be_repeated(writes: int, idempotent: int, repeatable: int) -> None:
     tool = replace(LOOK, writes=bool(writes), idempotent=bool(idempotent))
