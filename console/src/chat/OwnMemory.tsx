@@ -7,6 +7,7 @@ import { ago, sentenceCase } from "../ui/format";
 import { useAction, useResource } from "../ui/resource";
 import { EmptyState, Loaded, Notice } from "../ui/states";
 import type { ChatStore } from "./chat_store";
+import { OwnPermissions } from "./OwnPermissions";
 
 type Fact = Schema["FactView"];
 type Evidence = Schema["EvidenceView"];
@@ -77,6 +78,7 @@ export function OwnMemory({ store }: { store: ChatStore }) {
           </>
         )}
       </Loaded>
+      <OwnPermissions store={store} />
     </>
   );
 }

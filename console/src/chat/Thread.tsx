@@ -1,12 +1,14 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ApprovalCard } from "../approvals/ApprovalCard";
+import type { Approval } from "../approvals/approval";
 import { Button } from "../ui/Button";
 import { useAction } from "../ui/resource";
 import { Notice, Skeleton } from "../ui/states";
 import type { Agent } from "./agent";
 import type { ChatStore } from "./chat_store";
 import type { Conversation } from "./conversation";
-import { SentMessage } from "./entries";
+import { Reply, SentMessage, type Entry } from "./entries";
 import { ReplyArticle } from "./ReplyArticle";
 import { SentBubble } from "./SentBubble";
 import { Welcome } from "./Welcome";
@@ -83,11 +85,18 @@ export function Thread({ store, conversation, agent }: ThreadProps) {
               </Button>
             </p>
           )}
-          {entries.map((entry) =>
+          {withApprovals(entries, conversation.approvals.value).map((entry) =>
             entry instanceof SentMessage ? (
               <SentBubble key={entry.key} message={entry} store={store} conversation={conversation} />
-            ) : (
+            ) : entry instanceof Reply ? (
               <ReplyArticle key={entry.key} reply={entry} name={agent.name} />
+            ) : (
+              <ApprovalCard
+                key={entry.id}
+                approval={entry}
+                by={entry.approver === "user" ? "you" : "our team"}
+                onAnswer={(answer) => conversation.answer(entry, answer)}
+              />
             ),
           )}
         </div>
@@ -97,4 +106,16 @@ export function Thread({ store, conversation, agent }: ThreadProps) {
       )}
     </div>
   );
+}
+
+/** Return the entries with each question below the reply that asked it; one that no reply asked yet is the last. */
+function withApprovals(entries: readonly Entry[], approvals: readonly Approval[]): (Entry | Approval)[] {
+  const left = [...approvals];
+  const merged = entries.flatMap((entry) => {
+    const at = entry instanceof Reply ? entry.at.value : null;
+    const asked = at ? left.filter(({ created_at: asked }) => Date.parse(asked) <= Date.parse(at)) : [];
+    left.splice(0, asked.length);
+    return [entry, ...asked];
+  });
+  return [...merged, ...left];
 }

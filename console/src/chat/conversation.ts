@@ -1,4 +1,5 @@
 import { signal, type Signal } from "@preact/signals";
+import type { Approval, ApprovalAnswer } from "../approvals/approval";
 import { apiClient, body, type Credentials, type Schema } from "../api/client";
 import { sessionEvents, type SessionEvent } from "../api/events";
 import { Problem, toProblem } from "../api/problem";
@@ -43,6 +44,8 @@ export class Conversation {
   readonly isShared = signal(false);
   /** The cursor of the messages before the first one shown; "" if there are none. */
   readonly earlier = signal("");
+  /** The questions of this conversation to the visitor or others, oldest first. */
+  readonly approvals = signal<readonly Approval[]>([]);
   /** The turn that ended last. */
   readonly lastTurn = signal<string | null>(null);
 
@@ -71,6 +74,11 @@ export class Conversation {
 
   get isClosed(): boolean {
     return this.closed.signal.aborted;
+  }
+
+  /** Whether somebody is asked: the answer may come from elsewhere, and a reply after it. */
+  get hasOpenQuestion(): boolean {
+    return this.approvals.value.some(({ state }) => state === "asked" || state === "approved" || state === "claimed");
   }
 
   /** Whether a reply is under way or awaited. */
@@ -105,6 +113,7 @@ export class Conversation {
       this.about.value = view.entity ?? this.about.value;
       this.host.onSession(this, session);
       this.showStored(page);
+      void this.readApprovals();
     } catch (error) {
       this.session.value = null;
       throw error;
@@ -154,6 +163,7 @@ export class Conversation {
     const page = await this.readMessages();
     if (!this.canRefresh) return false;
     this.isShared.value = view.is_main;
+    if (this.hasOpenQuestion) await this.readApprovals();
     const stored = this.entries.value.filter((entry) => entry.id !== null);
     if (!page.messages.length || page.messages.at(-1)?.id === stored.at(-1)?.id) return false;
     this.stopFollowing();
@@ -161,6 +171,7 @@ export class Conversation {
     this.reply = null;
     this.lastEvent = Math.max(this.lastEvent, view.last_event);
     this.showStored(page);
+    await this.readApprovals();
     return true;
   }
 
@@ -170,6 +181,28 @@ export class Conversation {
     if (!this.isBusy) return true;
     const isOwn = [...this.unanswered].some((message) => message.isOwn);
     return this.isShared.value && !isOwn && !this.reply?.hasBegun;
+  }
+
+  /** Answer a question. The turn that does it, or reads the refusal, is followed. */
+  async answer(approval: Approval, answer: ApprovalAnswer): Promise<void> {
+    const params = { path: { approval_id: approval.id } };
+    try {
+      await body(this.api.POST("/v1/approvals/{approval_id}/answer", { params, body: answer }));
+    } finally {
+      await this.readApprovals();
+    }
+    if (this.isClosed || answer.arguments) return;
+    void this.follow();
+    if (this.reply) this.reply.activity.value = "Reading your answer";
+  }
+
+  /** Read the questions as they stand. A failure leaves those that are shown: the next event reads them again. */
+  private async readApprovals(): Promise<void> {
+    const session = this.session.value?.session_id;
+    const query = { state: "all", limit: 50 } as const;
+    const page = await body(this.api.GET("/v1/approvals", { params: { query } })).catch(() => null);
+    if (!page || this.isClosed) return;
+    this.approvals.value = page.approvals.filter((approval) => approval.session_id === session).reverse();
   }
 
   /** Show the page of messages before the first one. */
@@ -327,6 +360,7 @@ export class Conversation {
 
   private async receive(event: SessionEvent): Promise<void> {
     this.watchSilence();
+    if (event.kind === "approval") return this.readApprovals();
     if (event.turn_id !== this.turn) this.beginTurn(event);
     if (event.kind === "done") return this.endTurn(event.turn_id, event.payload.message_id);
     this.reply ??= this.beginReply();
@@ -358,6 +392,7 @@ export class Conversation {
     else if (stored) reply?.store(stored);
     else reply?.end();
     this.lastTurn.value = turnId;
+    await this.readApprovals();
     this.unanswered.forEach((message) => (message.state.value = "sent"));
     if (this.unanswered.size) this.awaitReply();
   }

@@ -7,7 +7,7 @@ const IDLE = 10 * 60_000;
 
 /**
  * Read what comes into a conversation from elsewhere, and return what ends that.
- * One that a phone shares is polled; any other is read when the tab is shown again, as another tab may have written.
+ * One that a phone shares, or in which somebody is asked, is polled; any other is read when the tab is shown again, as another tab may have written.
  */
 export function pollConversation(conversation: Conversation): () => void {
   let timer: ReturnType<typeof setTimeout>;
@@ -20,7 +20,7 @@ export function pollConversation(conversation: Conversation): () => void {
   };
   const poll = async () => {
     const isIdle = document.hidden || Date.now() - touchedAt > IDLE;
-    if (conversation.isShared.value && !isIdle) await read();
+    if ((conversation.isShared.value || conversation.hasOpenQuestion) && !isIdle) await read();
     if (!conversation.isClosed) timer = setTimeout(() => void poll(), wait);
   };
   const onVisible = () => {

@@ -1,4 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
+import { ApprovalQueue } from "../../approvals/ApprovalQueue";
+import { ownApprovals } from "../../approvals/open_approvals";
 import { navigate, to, type Route } from "../../shell/router";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
@@ -72,11 +74,16 @@ export function InboxPage({ route }: { route: Route }) {
           },
         ]}
       />
+      {(list === "items" || asked === null) && <ApprovalQueue onDone={setMessage} />}
       {list !== "items" && (
         <ThreadList key={list} name={list in LISTS ? (list as ListName) : "waiting"} round={round} />
       )}
       {(list === "items" || asked === null) && (
-        <AttentionItems kind={route.query.get("kind") ?? ""} onDone={setMessage} isAlone={list === "items"} />
+        <AttentionItems
+          kind={route.query.get("kind") ?? ""}
+          onDone={setMessage}
+          isAlone={list === "items" && !ownApprovals.value.length}
+        />
       )}
       {isHelpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
     </Page>

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { body, isAbort, type Schema } from "../../api/client";
 import { toProblem, type Problem } from "../../api/problem";
+import { forgetApprovals, openApprovalCount, readOpenApprovals } from "../../approvals/open_approvals";
 import { api, hasRole, signedIn } from "../../api/sign_in";
 import { refreshThreadCounts, threadCounts } from "./threads";
 
@@ -19,7 +20,7 @@ interface Attention {
 /** What needs a person; undefined until it was read. */
 export const attention = signal<Attention | undefined>(undefined);
 export const attentionProblem = signal<Problem | undefined>(undefined);
-export const openCount = computed(() => attention.value?.openCount ?? 0);
+export const openCount = computed(() => (attention.value?.openCount ?? 0) + openApprovalCount.value);
 
 /** Seconds between two reads while the inbox is open, and while only its number is shown. */
 const SECONDS = { open: 20, closed: 90 };
@@ -35,6 +36,7 @@ export async function refreshAttention(signal?: AbortSignal): Promise<void> {
     const [waiting, failed] = await Promise.all([
       body(api.GET("/v1/attention", abort)),
       body(api.GET("/v1/attention/failed-replies", abort)),
+      readOpenApprovals(signal),
     ]);
     if (signedIn.value?.tenant !== tenant) return; // The answer of a tenant that was left.
     attention.value = {
@@ -61,6 +63,7 @@ export function useAttention(isOpen: boolean): void {
     const abort = new AbortController();
     attention.value = undefined;
     threadCounts.value = undefined;
+    forgetApprovals();
     void refreshAttention(abort.signal);
     void refreshThreadCounts(abort.signal);
     return () => abort.abort();

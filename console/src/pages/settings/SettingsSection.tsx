@@ -9,6 +9,7 @@ import { Keys } from "./Keys";
 import { Limits } from "./Limits";
 import { Members } from "./Members";
 import { Pack } from "./Pack";
+import { Permissions } from "./Permissions";
 import { Queues } from "./Queues";
 import { TenantSettings } from "./TenantSettings";
 import "./settings.css";
@@ -18,6 +19,7 @@ const PARTS = [
   { key: "members", label: "Members", Part: Members, isVisible: () => hasRole("admin") },
   { key: "keys", label: "API keys", Part: Keys, isVisible: () => hasRole("admin") },
   { key: "pack", label: "Pack", Part: Pack, isVisible: () => hasRole("admin") },
+  { key: "permissions", label: "Permissions", Part: Permissions, isVisible: () => true },
   { key: "limits", label: "Limits", Part: Limits, isVisible: () => true },
   { key: "embedding", label: "Embedding", Part: EmbeddingModel, isVisible: () => true },
   { key: "audit", label: "Audit log", Part: AuditLog, isVisible: () => true },
