@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 
 from parlour.cli import (
     administration,
+    approvals,
     attention,
     chat_session,
     costs,
@@ -214,6 +215,7 @@ for group, name, panel in (
     (functions.app, "functions", _PACKS),
     (inbox.app, "inbox", _OPERATE),
     (attention.app, "attention", _OPERATE),
+    (approvals.app, "approvals", _OPERATE),
     (costs.app, "cost", _OPERATE),
     (administration.tenant, "tenant", _OPERATE),
     (administration.keys, "keys", _PEOPLE),

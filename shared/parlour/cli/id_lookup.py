@@ -35,6 +35,11 @@ def key_id(target: ApiClient, text: str) -> str:
     return parse_full_id(text) or find_id("key", text, lambda: (one["id"] for one in _list(target, "keys")))
 
 
+def approval_id(target: ApiClient, text: str) -> str:
+    """Return the id of an approval."""
+    return parse_full_id(text) or find_id("approval", text, lambda: _approval_ids(target))
+
+
 def file_id(target: ApiClient, text: str) -> str:
     """Return the id of a file."""
     return parse_full_id(text) or find_id("file", text, lambda: (one["id"] for one in _list(target, "files")))
@@ -59,6 +64,11 @@ def tool_call_id(target: ApiClient, text: str) -> str:
     if full := parse_full_id(text):
         return full
     return find_id("tool call", text, lambda: _tool_call_ids(target))
+
+
+def _approval_ids(target: ApiClient) -> Iterator[str]:
+    found = target.request("GET", "v1/approvals", state="all", limit=_LATEST)["approvals"]
+    yield from (one["id"] for one in found)
 
 
 def _message_ids(target: ApiClient) -> Iterator[str]:
