@@ -44,9 +44,10 @@ def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: Js
     policies = (tool.needs_approval, loaded.persona.binding.needs_approval)
     if not any(policy.asks_first(one, tool, arguments) for one in policies):
         return False
-    now, lease = running.dependencies.clock(), running.lease
+    now = running.dependencies.clock()
     granted = running.dependencies.database.run(
-        running.feed.principal, lambda tx: grants.list_active_grants(tx, lease.user_id, lease.binding_id, now)
+        running.feed.principal,
+        lambda tx: grants.list_active_grants(tx, running.lease.user_id, running.turn.binding_id, now),
     )
     return not policy.is_granted(granted, tool.name)
 
@@ -81,7 +82,7 @@ def new_approval(
         arguments=request.arguments,
         tool_call_id=call.id,
         session_id=lease.id,
-        binding_id=lease.binding_id,
+        binding_id=running.turn.binding_id,
         user_id=lease.user_id,
         channel=running.input_messages[-1].channel,
         shown_level=read_shown_level(running, loaded),
