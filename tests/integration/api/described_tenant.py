@@ -7,6 +7,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from local.example_tenant import PACK_FOLDER, TENANT_SLUG
+from parlour.conversations import inbox_messages
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm
 from parlour.packs import folder
@@ -19,6 +20,9 @@ from tests.integration.day_pulse_reading import read_pulses
 from tests.integration.web_conversation import WebConversation
 
 _PROPERTIES: JsonObject = {"owner": "Sunil Rawat", "state": "waiting"}
+
+#: Each has a conversation of its own, because most of them move it.
+_INBOX_OPERATIONS = ("get_inbox_context",)
 
 type Examples = Mapping[str, Any]
 """Values of parameters: by the parameter's name, or by the operation's and the parameter's."""
@@ -57,6 +61,7 @@ class DescribedTenant:
             **self._record_values(),
             **self._attention_values(),
             **self._file_values(),
+            **{f"{name}.session_id": self._open_in_inbox() for name in _INBOX_OPERATIONS},
             "session_id": self._session["session_id"],
             "turn_id": turn["id"],
             "with": older["id"],
@@ -79,6 +84,15 @@ class DescribedTenant:
             "start_reembedding": {"model": "other"},
         }
         return values, bodies
+
+    def _open_in_inbox(self) -> str:
+        """Return a new session that waits for a person."""
+        conversation, admin = self._conversation, self._conversation.admin
+        session_id, now = conversation.find_session(conversation.create_visitor()), conversation.clock()
+        conversation.database.run(
+            admin, lambda tx: inbox_messages.open_thread(admin, tx, session_id, "member", "They called.", now)
+        )
+        return str(session_id)
 
     def _record_values(self) -> Examples:
         conversation = self._conversation

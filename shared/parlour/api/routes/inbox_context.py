@@ -30,11 +30,10 @@ _MAX_NUMBER = 2**63 - 1
 def read_inbox_feed(
     caller: Viewer,
     after: Annotated[int, Query(ge=0, le=_MAX_NUMBER, description="The number of the last one read.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MAX_EVENTS)] = 100,
 ) -> InboxFeedView:
     """List what happened in the inbox since an event: a cheap poll for a live view."""
     with caller.transaction() as tx:
-        rows = events.list_events_after(caller.principal, tx, after, limit)
+        rows = events.list_events_after(caller.principal, tx, after, _MAX_EVENTS)
     shown = [InboxFeedEventView.model_validate(row, from_attributes=True) for row in rows]
     return InboxFeedView(events=shown, last_number=shown[-1].number if shown else after)
 
