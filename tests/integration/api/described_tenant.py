@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from local.example_tenant import PACK_FOLDER, TENANT_SLUG
 from parlour.conversations import inbox_messages
+from parlour.inbox import threads
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm
 from parlour.packs import folder
@@ -22,7 +23,10 @@ from tests.integration.web_conversation import WebConversation
 _PROPERTIES: JsonObject = {"owner": "Sunil Rawat", "state": "waiting"}
 
 #: Each has a conversation of its own, because most of them move it.
-_INBOX_OPERATIONS = ("get_inbox_context",)
+_INBOX_OPERATIONS = (
+    *("get_inbox_context", "get_inbox_conversation", "list_inbox_events", "add_inbox_note"),
+    *(f"{move}_inbox_conversation" for move in ("open", "take", "assign", "release", "snooze", "close", "hand_back")),
+)
 
 type Examples = Mapping[str, Any]
 """Values of parameters: by the parameter's name, or by the operation's and the parameter's."""
@@ -62,6 +66,7 @@ class DescribedTenant:
             **self._attention_values(),
             **self._file_values(),
             **{f"{name}.session_id": self._open_in_inbox() for name in _INBOX_OPERATIONS},
+            "say_in_inbox_conversation.session_id": self._open_in_inbox(is_taken=True),
             "session_id": self._session["session_id"],
             "turn_id": turn["id"],
             "with": older["id"],
@@ -78,20 +83,26 @@ class DescribedTenant:
             "member_id": self._post("/v1/members", issuer="https://i.example", subject="1", display_name="Ida")["id"],
             "report_id": self._post("/v1/erasures", kind="user", id=self._other_user())["id"],
         }
+        editor = self._post(
+            "/v1/members", issuer="https://i.example", subject="2", display_name="Asha", roles=["viewer", "editor"]
+        )
         bodies = {
+            "assign_inbox_conversation": {"member_id": editor["id"]},
             "apply_pack": {"files": folder.read_folder(PACK_FOLDER)},
             "create_erasure": {"kind": "user", "id": str(self._web.user), "dry_run": True},
             "start_reembedding": {"model": "other"},
         }
         return values, bodies
 
-    def _open_in_inbox(self) -> str:
-        """Return a new session that waits for a person."""
+    def _open_in_inbox(self, *, is_taken: bool = False) -> str:
+        """Return a new session that waits for a person, or that the operator has."""
         conversation, admin = self._conversation, self._conversation.admin
         session_id, now = conversation.find_session(conversation.create_visitor()), conversation.clock()
         conversation.database.run(
             admin, lambda tx: inbox_messages.open_thread(admin, tx, session_id, "member", "They called.", now)
         )
+        if is_taken:
+            conversation.database.run(admin, lambda tx: threads.take(admin, tx, session_id, now))
         return str(session_id)
 
     def _record_values(self) -> Examples:

@@ -81,12 +81,11 @@ def list_inbox_events(
     session_id: UUID,
     caller: Viewer,
     after: Annotated[int, Query(ge=0, le=_MAX_NUMBER, description="The number of the last one read.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = _MAX_PAGE,
 ) -> InboxEventPageView:
     """List what happened to a conversation in the inbox, with its private notes."""
     with caller.transaction() as tx:
         threads.get_thread(caller.principal, tx, session_id)
-        rows = events.list_events_after(caller.principal, tx, after, limit, session_id)
+        rows = events.list_events_after(caller.principal, tx, after, _MAX_PAGE, session_id)
     return InboxEventPageView(events=[InboxEventView.model_validate(row) for row in rows])
 
 
