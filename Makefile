@@ -82,7 +82,7 @@ console: $(CONSOLE) ## build the console, if anything that it is made from chang
 browser: $(DEV) $(EMULATOR) $(SAM) $(BROWSER) $(CONSOLE) ## open every page of the console in a browser (make browser ONLY=inbox)
 	@BROWSER_TESTS="$(ONLY)" $(BIN)/python -m pytest --capture=no tests/browser
 
-nightly: $(DEV) $(EMULATOR) $(SAM) ## ten thousand random sessions against the context assembly, some of 200 turns, and the slow benchmarks (an hour)
+nightly: $(DEV) $(EMULATOR) $(SAM) $(AGENTDOJO) ## ten thousand random sessions against the context assembly, some of 200 turns, and the slow benchmarks (an hour)
 	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/prompts/test_assembly_properties.py
 	@$(BIN)/python -m pytest tests/nightly
 
