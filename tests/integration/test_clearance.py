@@ -238,6 +238,15 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     "POST /v1/files/{file_id}/versions": [(f"/v1/files/{FILE}/versions", {"json": {"size_bytes": 3}})],
     "POST /v1/attention/tool-calls/{call_id}": [(f"/v1/attention/tool-calls/{TURN}", {"json": {"resolution": "done"}})],
     "POST /v1/attention/replies/{outbox_id}": [(f"/v1/attention/replies/{TURN}", {"json": {"resolution": "arrived"}})],
+    "GET /console/agents/{tenant}/{binding}": [("/console/agents/acme/site-desk", {})],
+    "POST /v1/inbox/{session_id}/assign": [(f"/v1/inbox/{SESSION}/assign", {"json": {"member_id": str(TURN)}})],
+    "POST /v1/inbox/{session_id}/messages": [(f"/v1/inbox/{SESSION}/messages", {"json": {"text": "A", "claim": 1}})],
+    "POST /v1/inbox/{session_id}/notes": [(f"/v1/inbox/{SESSION}/notes", {"json": {"text": "A"}})],
+    "POST /v1/inbox/{session_id}/hand-back": [(f"/v1/inbox/{SESSION}/hand-back", {"json": {}})],
+    "POST /v1/inbox/{session_id}/open": [(f"/v1/inbox/{SESSION}/open", {"json": {}})],
+    "POST /v1/inbox/{session_id}/snooze": [
+        (f"/v1/inbox/{SESSION}/snooze", {"json": {"until": "2030-03-02T09:00:00Z"}})
+    ],
     "POST /v1/attention/notifications/{notification_id}": [
         (f"/v1/attention/notifications/{TURN}", {"json": {"resolution": "dismiss"}})
     ],
@@ -394,6 +403,11 @@ SILENT = {
     "GET /v1/reembedding",
     "GET /v1/attention",
     "ask_a_person",
+    "GET /v1/inbox",
+    "GET /v1/inbox/counts",
+    "GET /v1/inbox/{session_id}",
+    "GET /v1/inbox/{session_id}/events",
+    "GET /v1/pack/status",
     "GET /v1/inbox/feed",
     "GET /v1/inbox/saved-replies",
     "GET /v1/inbox/{session_id}/context",
