@@ -14,6 +14,8 @@ _GENERATED = (
     ".pytest_cache",
     ".hypothesis",
     "console/node_modules",
+    "examples/node_modules",
+    "examples/parlour_client",
     "shared/parlour/api/console",
     "tests/browser/node_modules",
     "tests/protocol_server/node_modules",
