@@ -255,6 +255,8 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
 """What is asked of a route besides, or in place of, its path about what is restricted."""
 
 NOT_ABOUT_RECORDS = {
+    "GET /console/agents/{tenant}/{binding}": "what chat pages show to everybody",
+    "GET /v1/pack/status": "an administrator's; tests/integration/packs/test_merge.py asks about what is restricted",
     "GET /v1/limits": "counts of requests, also those that are above the reader",
     "POST /v1/me/sign-out": "the visitor's own tokens",
     "PUT /v1/pack": "it writes what the caller sends",
@@ -393,7 +395,6 @@ SILENT = {
     "GET /v1/relations",
     "GET /v1/health",
     "GET /console/settings.json",
-    "GET /console/agents/{tenant}/{binding}",
     "GET /v1/bindings",
     "GET /v1/tenant",
     "GET /v1/me",
