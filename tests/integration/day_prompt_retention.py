@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from parlour.conversations import store as turn_store
 from parlour.prompts.ledger import retention, store
 from parlour.prompts.ledger.explanation import explain_turn
 from parlour.search.recall import recall_messages
@@ -36,5 +37,7 @@ def reuse_and_expire_prompts(conversation: ConversationHarness) -> None:
         f" SELECT tenant_id, '2025-11-01', hash, text FROM ledger_texts WHERE hash = '{words}' RETURNING 1"
     )
     with conversation.database.transaction(conversation.admin) as tx:
+        assert turn_store.find_oldest_streamed_text(tx)
+        assert turn_store.delete_streamed_text(tx, conversation.clock(), 1) == 1
         retention.delete_expired_batch(tx, conversation.clock() - timedelta(days=30))
         assert retention.next_expiry(tx)

@@ -79,6 +79,7 @@ OF_WHAT_IS_BURIED = {
     "erasure.find_titles_matching",
     "erasure.plan_pack_changes",
     "packs.list_changes",
+    "notifications.list_pending",
 }
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
@@ -101,6 +102,7 @@ ASKS_FOR_ONES_OWN = {
     "files.find_model_routing",
     "index.tenant_space",
     "erasure.list_routing_keys",
+    "conversations.find_oldest_streamed_text",
 }
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

@@ -120,7 +120,7 @@ def test_what_a_dead_worker_wrote_is_told_once(
 
 def test_a_turn_that_is_resumed_after_the_call_ended_tells_it_no_second_time(writing: ConversationHarness) -> None:
     writing.model.script = [note()]
-    with pytest.raises(IndexError):  # nothing is left of the script: the worker ends after the call's end
+    with pytest.raises(AssertionError):  # nothing is left of the script: the worker ends after the call's end
         writing.run_turn()
     before = told(writing, "operation", "entity_patch")
     assert len(before) == 3
