@@ -84,9 +84,11 @@ def test_the_model_reads_the_persona_the_history_and_the_moment(conversation: Co
     assert "Priya" in opening
     offered = [tool["name"] for tool in request.tools]
     assert offered == [
+        "ask_a_person",
         "compile_report",
         "create_entity",
         "get_entity",
+        "hand_off",
         "list_entities",
         "notify_foreman",
         "raise_rfi",
