@@ -9,11 +9,13 @@ from fastapi.testclient import TestClient
 from local.example_tenant import PACK_FOLDER, TENANT_SLUG
 from parlour.conversations import inbox_messages
 from parlour.inbox import threads
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm
 from parlour.packs import folder
 from parlour.tools import callbacks
 from parlour.tools.callbacks import Callback
+from tests.approval_harness import ApprovalHarness
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 from tests.integration.api.attention_items import AttentionItems
 from tests.integration.api.conftest import TOKEN_SECRET, FakeQueues, operator_headers, sample_pack_files
@@ -65,6 +67,7 @@ class DescribedTenant:
             **self._record_values(),
             **self._attention_values(),
             **self._file_values(),
+            **self._approval_values(),
             **{f"{name}.session_id": self._open_in_inbox() for name in _INBOX_OPERATIONS},
             "say_in_inbox_conversation.session_id": self._open_in_inbox(is_taken=True),
             "session_id": self._session["session_id"],
@@ -136,6 +139,18 @@ class DescribedTenant:
             "resolve_notification.notification_id": str(items.add_notification()),
             "resolve_turn.turn_id": str(items.add_failed_turn()),
         }
+
+    def _approval_values(self) -> Examples:
+        """A question to the team's editors, and a permission."""
+        conversation, harness = self._conversation, ApprovalHarness(self._conversation)
+        harness.add_tool(approver="editor")
+        approval, grant_id = harness.ask_web(conversation.create_visitor()), uuid7(self._now)
+        conversation.query(
+            "INSERT INTO approval_grants (tenant_id, id, user_id, binding_id, tool, granted_by, created_at, expires_at)"
+            f" SELECT current_tenant(), '{grant_id}', '{approval.user_id}', '{approval.binding_id}', 'page', 'Asha',"
+            " now(), now() + interval '1 year' RETURNING 1"
+        )
+        return {"approval_id": str(approval.id), "grant_id": str(grant_id)}
 
     def _file_values(self) -> Examples:
         started = [self._post("/v1/files", name=f"{number}.txt", size_bytes=3) for number in range(2)]
