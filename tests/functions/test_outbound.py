@@ -79,6 +79,7 @@ def handler(
         monkeypatch.setenv("DATABASE_SECRET", "database")
         monkeypatch.setenv("DATABASE_IDLE", "true")
         monkeypatch.setenv("GUPSHUP_BASE_URL", f"http://127.0.0.1:{provider.server_port}")
+        monkeypatch.setenv("PUBLIC_URL", "https://parlour.example")
         url = boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
         monkeypatch.setenv("WAKEUPS_QUEUE_URL", url)
         _forget()

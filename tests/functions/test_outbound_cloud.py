@@ -41,6 +41,7 @@ def handler(
         secret = store_database_secret(cluster, database_name)
         boto3.client("secretsmanager").create_secret(Name="parlour/gupshup", SecretString="token")
         given = {"database_secret": secret, "database_idle": "true", "whatsapp_base_url": fake_provider.url}
+        given["public_url"] = "https://parlour.example"
         set_environment(OutboundSettings, monkeypatch, **given)
         build_outbound.cache_clear()
         clients.build_shorten_visibility.cache_clear()

@@ -55,16 +55,16 @@ def test_a_decorated_function_reads_and_writes_for_the_model(desk: FunctionDesk)
     desk.send("salon", "Tuesday at ten, please. I am Priya.")
     model = desk.harness.model
     model.script = [
-        tool_call("free_times", day="2026-03-03"),
         tool_call("book_appointment", **BOOK),
+        tool_call("free_times", day="2026-03-03"),
         text_answer("Done."),
     ]
     desk.run_turn()
     assert desk.bookings() == ["A-1"]
     assert desk.replies() == ["Done."]
     results = desk.harness.query("SELECT name, state, result FROM tool_calls ORDER BY step")
-    assert [(name, state) for name, state, _ in results] == [("free_times", "done"), ("book_appointment", "done")]
-    assert results[1][2] == {"number": "A-1", **BOOK}
+    assert [(name, state) for name, state, _ in results] == [("book_appointment", "done"), ("free_times", "done")]
+    assert results[0][2] == {"number": "A-1", **BOOK}
     told = desk.functions.events[-1]["call"]
     assert isinstance(told, dict)
     assert set(told) == {"key", "tenant", "principal", "session_id"}
@@ -72,8 +72,8 @@ def test_a_decorated_function_reads_and_writes_for_the_model(desk: FunctionDesk)
 
 def test_a_refusal_is_told_to_the_model_and_nothing_is_done(desk: FunctionDesk) -> None:
     desk.send("salon", "Ten, twice.")
-    calls = [tool_call("book_appointment", "a", **BOOK), tool_call("book_appointment", "b", **BOOK)]
-    desk.harness.model.script = [*calls, text_answer("The second was taken.")]
+    calls = [*tool_call("book_appointment", "a", **BOOK), *tool_call("book_appointment", "b", **BOOK)]
+    desk.harness.model.script = [calls, text_answer("The second was taken.")]
     desk.run_turn()
     assert desk.bookings() == ["A-1"]
     assert desk.harness.query("SELECT state, code FROM tool_calls ORDER BY step") == [

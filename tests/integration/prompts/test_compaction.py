@@ -36,7 +36,7 @@ def test_also_when_it_was_cut_for_want_of_room(conversation: ConversationHarness
     session = conversation.find_session(visitor)
     about = "(SELECT id FROM entities WHERE key = 'NRS')"
     conversation.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING 1")
-    budget = f'{{"budget": {{"profile": "{profile}", "tokens": 6500}}}}'
+    budget = f'{{"budget": {{"profile": "{profile}", "tokens": 6800}}}}'
     conversation.query(f"UPDATE entity_types SET rag = rag || '{budget}' WHERE key = 'project' RETURNING 1")
 
     def ask(text: str, reply: str) -> dict[str, Any]:

@@ -167,7 +167,7 @@ RECORD_TOOLS = (SEARCH_KNOWLEDGE, LIST_ENTITIES, GET_ENTITY, CREATE_ENTITY, UPDA
 
 ASK_A_PERSON = _tool(
     "ask_a_person",
-    "Ask a person of the team to answer in this conversation: when the user wants one, or when you cannot help.",
-    {"reason": _text("Why, in one sentence for that person.", minLength=1, maxLength=300)},
+    "Have a person answer: the user wants one or you cannot help.",
+    {"reason": _text("Why.", maxLength=300)},
     "reason",
 )

@@ -33,6 +33,7 @@ RIGHT: dict[str, JsonObject] = {
     "search_documents": {"query": "delay"},
     "get_document": {"document": "document/plan"},
     "get_document_metadata": {"documents": ["document/plan"]},
+    "ask_a_person": {"reason": "They ask for the site manager."},
 }
 """A call of each tool that is right."""
 
@@ -41,6 +42,7 @@ WRONG: dict[str, Json] = {"string": 7, "integer": "three", "array": "one", "obje
 
 LINK = {"from": "task/T-1", "relation": "depends_on", "to": "task/T-2"}
 TOLD: list[tuple[str, JsonObject, tuple[str, ...]]] = [
+    ("ask_a_person", {"reason": "x" * 301}, ("reason:", "300")),
     ("search_knowledge", {"scope": "workspce"}, ("scope:", "did you mean 'workspace'?")),
     ("search_knowledge", {"scope": "record"}, ("of:", "this conversation is about no record", "task/...")),
     ("search_knowledge", {"scope": "record", "of": "task/T1"}, ("of:", "did you mean 'task/T-1'?")),

@@ -26,6 +26,7 @@ def test_each_can_be_used_as_it_is(tool: Tool) -> None:
 
 def test_what_is_needed_is_there() -> None:
     assert {tool.name for tool in BUILTIN_TOOLS} == {
+        "ask_a_person",
         "search_knowledge",
         "list_entities",
         "get_entity",
