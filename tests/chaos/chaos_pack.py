@@ -50,6 +50,7 @@ def build_chaos_pack(slug: str, app: str, *, cloud: bool = False, with_knowledge
         "site.northbank": f"site.{slug}",
         "ParlourDemo": "Chaos" if cloud else app,
         "\ntools:\n": "\ntools:\n  - order_survey\n",
+        "allowed_handoffs: [contract-desk]\n": "",
     }
     for before, after in mine.items():
         files = {name: text.replace(before, after) for name, text in files.items()}
