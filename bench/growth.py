@@ -4,8 +4,8 @@
 
 Conversations of ten turns on the web, each a search and a streamed reply of about a thousand characters by a scripted
 model. What was said gets its rows and vectors, as the embedder gives them. Then the clock moves a week on and the sweep
-runs, and again `LedgerDays` and a month later. After each, the tables are vacuumed in full: what is counted is what the
-turns need, not what an earlier version of a row left behind. Indexes and long values are included.
+runs, and again `LedgerDays` and a month later. Before each count `VACUUM FULL` removes dead rows. Sizes include indexes
+and TOAST.
 
 transactions_per_streamed_turn  from the lease to the reply.
 bytes_per_turn_at_rest          after a week; `after_ledger_days` without the records of prompts.

@@ -6,7 +6,7 @@ import { label } from "./approval";
 
 interface RevokeGrantProps {
   grant: Schema["GrantView"];
-  /** The API as whoever revokes it. */
+  /** The API client with the credentials of the person who revokes. */
   api: Client<paths>;
   onDone: () => void;
 }

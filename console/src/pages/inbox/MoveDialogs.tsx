@@ -26,7 +26,7 @@ export function HandBack({ thread, ...close }: MoveDialogProps) {
       confirmLabel="Hand back"
       work={() => body(api.POST("/v1/inbox/{session_id}/hand-back", { params, body: { instruction } }))}
     >
-      <p>The agent answers what the user wrote meanwhile, and goes on from here.</p>
+      <p>The agent answers the messages that nobody has answered, and continues the conversation.</p>
       <Field label="Instruction" hint="Optional. Only the agent reads it, before its next reply.">
         {(attributes) => (
           <textarea

@@ -112,7 +112,7 @@ function NewMember({ onClose, onDone }: FormProps) {
         {field("display_name", "Name")}
         {field("issuer", "Issuer", "The address of the sign-in provider, as its tokens name it.")}
         {field("subject", "Subject", "Who the person is to the provider: the claim “sub” of their token.")}
-        {field("email", "E-mail", "Optional. Where they are told of conversations that need a person.")}
+        {field("email", "E-mail", "Optional. The address for notifications of the inbox.")}
         <AccessFields value={access} onChange={setAccess} />
         <Notice problem={save.problem} />
         <div class="buttons">
@@ -138,12 +138,7 @@ function EditMember({ member, onClose, onDone }: FormProps & { member: Member })
   return (
     <Dialog title={member.display_name} onClose={onClose}>
       <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        <Field
-          label="E-mail"
-          hint="Where they are told of conversations that need a person."
-          name="email"
-          problem={save.problem}
-        >
+        <Field label="E-mail" hint="The address for notifications of the inbox." name="email" problem={save.problem}>
           {(attributes) => (
             <input
               {...attributes}

@@ -18,8 +18,8 @@ export function Permissions() {
   return (
     <>
       <p class="soft">
-        Some tool calls ask a person first. Whoever is asked can allow the tool for a time. Revoke a permission, and the
-        next call asks again.
+        Some tool calls need an approval. A person who approves one can also allow the tool for a time. After you revoke
+        a permission, the next call needs an approval again.
       </p>
       <Loaded of={grants}>
         {(list) =>

@@ -4,8 +4,8 @@
 ALTER TABLE teams ADD COLUMN allowed_handoffs text[] NOT NULL DEFAULT '{}';
 ALTER TABLE bindings ADD COLUMN allowed_handoffs text[] NOT NULL DEFAULT '{}';
 
--- binding_id stays the door: the number or page that the user writes to, which replies leave through and whose memory
--- of the user counts. answering_binding_id: the binding that answers instead, from the next turn on; null: the door's.
+-- binding_id does not change: it has the number or page that the user writes to, sends the replies, and owns the user's
+-- facts. answering_binding_id: the binding that answers instead, from the next turn on; null: the same.
 -- answering_clearance: the highest clearance of a binding that the conversation was handed to.
 ALTER TABLE sessions
     ADD COLUMN answering_binding_id uuid,
