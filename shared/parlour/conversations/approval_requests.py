@@ -14,7 +14,6 @@ from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra.json_values import JsonObject
-from parlour.infra.postgres import Transaction
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
@@ -132,13 +131,6 @@ def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
     texts = [question.asked_others_text(others) if asked_now else "", question.open_questions_text(own)]
     text = "\n\n".join(filter(None, texts))
     return OpenQuestions(text, _buttons(own[0]) if len(own) == 1 else ())
-
-
-def store_question(tx: Transaction, running: TurnContext, approval: Approval) -> None:
-    """Store a question, and let the inbox know when members are asked."""
-    approvals.ask(tx, approval)
-    if approval.approver != "user":
-        running.dependencies.members_asked(tx, approval)
 
 
 def _buttons(approval: Approval) -> list[JsonObject]:

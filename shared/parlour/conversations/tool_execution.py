@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from parlour.approvals import approvals
 from parlour.approvals.question import ASKED, asked_result
 from parlour.conversations import approval_requests, store
 from parlour.conversations.handoff_rules import HAND_OFF
@@ -161,7 +162,7 @@ def _ask_person(
             started_at=now,
             finished_at=now,
         )
-        approval_requests.store_question(tx, turn_context, approval)
+        approvals.ask(tx, approval)
 
     turn_context.feed.commit(commit)
     return result

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
-from parlour.approvals.rows import Approval
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.stage_timer import StageTimer
 from parlour.infra.errors import RetryError
-from parlour.infra.postgres import Database, Transaction
+from parlour.infra.postgres import Database
 from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.models.fallback import MIN_ATTEMPT_SECONDS
 from parlour.models.images import ImageResolver
@@ -45,7 +44,6 @@ class TurnDependencies:
     default_cap_usd       US dollars a day for a tenant without a cap of its own.
     linked_records_cache  records with their links, read less than a minute ago.
     images                loads the bytes of the images that prompts name.
-    members_asked         is told of a question to members, in the transaction that asks it.
     """
 
     database: Database
@@ -64,7 +62,6 @@ class TurnDependencies:
     jitter: Callable[[float, float], float]
     linked_records_cache: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
     images: ImageResolver = field(default_factory=ImageResolver)
-    members_asked: Callable[[Transaction, Approval], None] = lambda _tx, _approval: None
 
 
 @dataclass(slots=True)
