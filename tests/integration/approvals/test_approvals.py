@@ -12,7 +12,7 @@ from parlour.approvals.approvals import Answer
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
 from parlour.bootstrap.sweep import SweepQueues, finders
-from parlour.infra.errors import Forbidden, InvalidArguments, LeaseHeld, NotFound
+from parlour.infra.errors import Forbidden, InvalidArguments, LeaseHeld, LeaseLost, NotFound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.jobs.sweep import SweepDependencies, sweep
@@ -146,7 +146,7 @@ def test_yes_fifty_times_at_once_is_one_run(asking: ApprovalHarness, open_databa
 
 
 def _dispatch_or_wait(asking: ApprovalHarness, approval: Approval, database: Database) -> None:
-    with suppress(LeaseHeld):  # another worker is at it
+    with suppress(LeaseHeld, LeaseLost):  # another worker is at it, or took over before this one began
         asking.dispatch(approval, database)
 
 
