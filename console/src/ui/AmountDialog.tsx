@@ -1,9 +1,7 @@
 import { useState } from "preact/hooks";
-import { Button } from "./Button";
-import { Dialog } from "./Dialog";
 import { Field } from "./Field";
+import { FormDialog } from "./FormDialog";
 import { useAction } from "./resource";
-import { Notice } from "./states";
 
 interface AmountDialogProps {
   title: string;
@@ -26,28 +24,19 @@ export function AmountDialog({ title, label, hint, name, amount, onClose, save }
     onClose();
   });
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), action.run())}>
-        <Field label={label} hint={hint} name={name} problem={action.problem}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="number"
-              min="0"
-              step="any"
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Notice problem={action.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={action.isRunning}>
-            Save
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={title} submit="Save" action={action} onClose={onClose}>
+      <Field label={label} hint={hint} name={name} problem={action.problem}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="number"
+            min="0"
+            step="any"
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+    </FormDialog>
   );
 }

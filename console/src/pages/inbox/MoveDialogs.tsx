@@ -2,11 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { body } from "../../api/client";
 import { api } from "../../api/sign_in";
-import { Button } from "../../ui/Button";
-import { Dialog } from "../../ui/Dialog";
 import { Field } from "../../ui/Field";
+import { FormDialog } from "../../ui/FormDialog";
 import { useAction, useResource } from "../../ui/resource";
-import { Loaded, Notice } from "../../ui/states";
+import { Loaded } from "../../ui/states";
 import type { InboxThread } from "./threads";
 
 interface MoveDialogProps {
@@ -126,17 +125,8 @@ function MoveDialog({ title, confirmLabel, isReady = true, work, onClose, onMove
     onMoved();
   });
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), move.run())}>
-        {children}
-        <Notice problem={move.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={move.isRunning || !isReady}>
-            {confirmLabel}
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={title} submit={confirmLabel} action={move} isReady={isReady} onClose={onClose}>
+      {children}
+    </FormDialog>
   );
 }

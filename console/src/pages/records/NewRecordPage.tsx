@@ -2,15 +2,15 @@ import { useContext, useState } from "preact/hooks";
 import { body } from "../../api/client";
 import { api } from "../../api/sign_in";
 import { guardUnsaved, navigate, setQuery, to, toRecord, type Route } from "../../shell/router";
-import { Button, LinkButton } from "../../ui/Button";
 import { Field } from "../../ui/Field";
 import { Page } from "../../ui/Page";
 import { useAction } from "../../ui/resource";
-import { EmptyState, Notice } from "../../ui/states";
+import { EmptyState } from "../../ui/states";
 import { NewDocumentForm } from "./documents/NewDocumentForm";
+import { NewRecordFrame, type NewRecordDraft } from "./NewRecordFrame";
 import { PropertyField } from "./PropertyField";
 import { editableProperties, fieldOf, propertyValues, withFields, type Draft } from "./record_draft";
-import { ClearanceField, NameField, ProjectField, useUnsavedGuard } from "./RecordForm";
+import { ProjectField, useUnsavedGuard } from "./RecordForm";
 import { RecordTypes, type RecordType } from "./record_types";
 
 const EMPTY: Draft = { name: "", key: "", context_text: "", content: "", classification: "" };
@@ -61,13 +61,6 @@ export function NewRecordPage({ route }: { route: Route }) {
   );
 }
 
-/** The values of the form for a new record or document. They stay when the reader chooses another type. */
-export interface NewRecordDraft {
-  draft: Draft;
-  /** Return what sets a field. */
-  set: (name: string) => (value: string) => void;
-}
-
 function NewRecordForm({ type, draft, set }: NewRecordDraft & { type: RecordType }) {
   const properties = editableProperties(type);
   const isProject = type.key === "project";
@@ -91,12 +84,27 @@ function NewRecordForm({ type, draft, set }: NewRecordDraft & { type: RecordType
   });
   const problem = withFields(create.problem, draft);
   return (
-    <form
-      class="card form"
-      aria-label={`New ${type.name.toLowerCase()}`}
-      onSubmit={(event) => (event.preventDefault(), create.run())}
+    <NewRecordFrame
+      label={`New ${type.name.toLowerCase()}`}
+      {...{ draft, set, problem }}
+      action={create}
+      back={to(["records"], { type: type.key })}
+      short={
+        <>
+          {properties.map((property) => (
+            <PropertyField
+              key={property.name}
+              property={property}
+              value={draft[fieldOf(property)] ?? ""}
+              problem={problem}
+              conflict={undefined}
+              onChange={set(fieldOf(property))}
+            />
+          ))}
+          {!isProject && <ProjectField value={draft.project ?? ""} problem={problem} onChange={set("project")} />}
+        </>
+      }
     >
-      <NameField value={draft.name ?? ""} problem={problem} onChange={set("name")} />
       {isProject && (
         <Field
           label="Purpose"
@@ -115,44 +123,6 @@ function NewRecordForm({ type, draft, set }: NewRecordDraft & { type: RecordType
           )}
         </Field>
       )}
-      <div class="records-fields">
-        {properties.map((property) => (
-          <PropertyField
-            key={property.name}
-            property={property}
-            value={draft[fieldOf(property)] ?? ""}
-            problem={problem}
-            conflict={undefined}
-            onChange={set(fieldOf(property))}
-          />
-        ))}
-        {!isProject && <ProjectField value={draft.project ?? ""} problem={problem} onChange={set("project")} />}
-        <ClearanceField
-          value={draft.classification ?? ""}
-          problem={problem}
-          none="Default of the type or project"
-          onChange={set("classification")}
-        />
-        <Field label="Key" hint="Optional. It is made from the name." problem={problem} name="key">
-          {(attributes) => (
-            <input
-              {...attributes}
-              maxLength={100}
-              autocomplete="off"
-              spellcheck={false}
-              value={draft.key}
-              onInput={(event) => set("key")(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-      </div>
-      <Notice problem={create.problem} />
-      <div class="buttons">
-        <Button type="submit" kind="solid" disabled={create.isRunning}>
-          Create
-        </Button>
-        <LinkButton href={to(["records"], { type: type.key })}>Cancel</LinkButton>
-      </div>
-    </form>
+    </NewRecordFrame>
   );
 }

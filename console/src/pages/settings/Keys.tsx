@@ -6,9 +6,10 @@ import { Button } from "../../ui/Button";
 import { clearanceName } from "../../ui/clearance";
 import { ConfirmButton, Dialog } from "../../ui/Dialog";
 import { Field } from "../../ui/Field";
+import { FormDialog } from "../../ui/FormDialog";
 import { date, sentenceCase } from "../../ui/format";
 import { useAction, usePages } from "../../ui/resource";
-import { EmptyState, Loaded, LoadMore, Notice } from "../../ui/states";
+import { EmptyState, Loaded, LoadMore } from "../../ui/states";
 import { Table } from "../../ui/Table";
 import { Time } from "../../ui/Time";
 import { AccessFields, type Access } from "./AccessFields";
@@ -122,40 +123,31 @@ function NewKey({ onClose }: { onClose: () => void }) {
     );
   }
   return (
-    <Dialog title="Create a key" onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), create.run())}>
-        <Field label="Name" hint="Which program uses it." name="name" problem={create.problem}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              value={name}
-              required
-              maxLength={200}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <AccessFields value={access} onChange={setAccess} />
-        <Field label="Expires after (days)" hint="Optional. Empty: never." name="expires_at" problem={create.problem}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="number"
-              min={1}
-              max={3650}
-              value={days}
-              onInput={(event) => setDays(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Notice problem={create.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={create.isRunning}>
-            Create
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Create a key" submit="Create" action={create} onClose={onClose}>
+      <Field label="Name" hint="Which program uses it." name="name" problem={create.problem}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            value={name}
+            required
+            maxLength={200}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <AccessFields value={access} onChange={setAccess} />
+      <Field label="Expires after (days)" hint="Optional. Empty: never." name="expires_at" problem={create.problem}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="number"
+            min={1}
+            max={3650}
+            value={days}
+            onInput={(event) => setDays(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+    </FormDialog>
   );
 }

@@ -5,11 +5,11 @@ import { settings } from "../../shell/settings";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { clearanceName } from "../../ui/clearance";
-import { Dialog } from "../../ui/Dialog";
 import { Field } from "../../ui/Field";
+import { FormDialog } from "../../ui/FormDialog";
 import { sentenceCase } from "../../ui/format";
 import { useAction, usePages } from "../../ui/resource";
-import { EmptyState, Loaded, LoadMore, Notice } from "../../ui/states";
+import { EmptyState, Loaded, LoadMore } from "../../ui/states";
 import { Table } from "../../ui/Table";
 import { AccessFields, type Access, type Role } from "./AccessFields";
 
@@ -107,22 +107,13 @@ function NewMember({ onClose, onDone }: FormProps) {
     </Field>
   );
   return (
-    <Dialog title="Add a member" onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        {field("display_name", "Name")}
-        {field("issuer", "Issuer", "The address of the sign-in provider, as its tokens name it.")}
-        {field("subject", "Subject", "Who the person is to the provider: the claim “sub” of their token.")}
-        {field("email", "E-mail", "Optional. The address for notifications of the inbox.")}
-        <AccessFields value={access} onChange={setAccess} />
-        <Notice problem={save.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={save.isRunning}>
-            Add
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Add a member" submit="Add" action={save} onClose={onClose}>
+      {field("display_name", "Name")}
+      {field("issuer", "Issuer", "The address of the sign-in provider, as its tokens name it.")}
+      {field("subject", "Subject", "Who the person is to the provider: the claim “sub” of their token.")}
+      {field("email", "E-mail", "Optional. The address for notifications of the inbox.")}
+      <AccessFields value={access} onChange={setAccess} />
+    </FormDialog>
   );
 }
 
@@ -136,33 +127,24 @@ function EditMember({ member, onClose, onDone }: FormProps & { member: Member })
     onDone();
   });
   return (
-    <Dialog title={member.display_name} onClose={onClose}>
-      <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        <Field label="E-mail" hint="The address for notifications of the inbox." name="email" problem={save.problem}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="email"
-              value={email}
-              maxLength={254}
-              onInput={(event) => setEmail(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <AccessFields value={access} onChange={setAccess} />
-        <label class="check">
-          <input type="checkbox" checked={active} onChange={(event) => setActive(event.currentTarget.checked)} />
-          <span>May sign in</span>
-        </label>
-        <p class="soft">The change holds from the member’s next request.</p>
-        <Notice problem={save.problem} />
-        <div class="buttons">
-          <Button kind="solid" type="submit" disabled={save.isRunning}>
-            Save
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={member.display_name} submit="Save" action={save} onClose={onClose}>
+      <Field label="E-mail" hint="The address for notifications of the inbox." name="email" problem={save.problem}>
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="email"
+            value={email}
+            maxLength={254}
+            onInput={(event) => setEmail(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <AccessFields value={access} onChange={setAccess} />
+      <label class="check">
+        <input type="checkbox" checked={active} onChange={(event) => setActive(event.currentTarget.checked)} />
+        <span>May sign in</span>
+      </label>
+      <p class="soft">The change holds from the member’s next request.</p>
+    </FormDialog>
   );
 }

@@ -1,13 +1,11 @@
 import { body } from "../../../api/client";
 import { api } from "../../../api/sign_in";
 import { guardUnsaved, navigate, to, toRecord } from "../../../shell/router";
-import { Button, LinkButton } from "../../../ui/Button";
 import { Field } from "../../../ui/Field";
 import { useAction } from "../../../ui/resource";
-import { Notice } from "../../../ui/states";
-import type { NewRecordDraft } from "../NewRecordPage";
+import { NewRecordFrame, type NewRecordDraft } from "../NewRecordFrame";
 import { withFields } from "../record_draft";
-import { ClearanceField, NameField, ProjectField } from "../RecordForm";
+import { ProjectField } from "../RecordForm";
 import { MAX_CONTENT_CHARS } from "./DocumentForm";
 
 /** The name of the field that a document's description is in; other types may have the property, too. */
@@ -34,8 +32,13 @@ export function NewDocumentForm({ draft, set }: NewRecordDraft) {
   });
   const problem = withFields(create.problem, draft);
   return (
-    <form class="card form" aria-label="New document" onSubmit={(event) => (event.preventDefault(), create.run())}>
-      <NameField value={draft.name ?? ""} problem={problem} onChange={set("name")} />
+    <NewRecordFrame
+      label="New document"
+      {...{ draft, set, problem }}
+      action={create}
+      back={to(["documents"])}
+      short={<ProjectField value={draft.project ?? ""} problem={problem} onChange={set("project")} />}
+    >
       <Field label="Description" hint="One line for lists and agents." problem={problem} name={DESCRIPTION}>
         {(attributes) => (
           <input
@@ -58,34 +61,6 @@ export function NewDocumentForm({ draft, set }: NewRecordDraft) {
           />
         )}
       </Field>
-      <div class="records-fields">
-        <ProjectField value={draft.project ?? ""} problem={problem} onChange={set("project")} />
-        <ClearanceField
-          value={draft.classification ?? ""}
-          problem={problem}
-          none="Default of the type or project"
-          onChange={set("classification")}
-        />
-        <Field label="Key" hint="Optional. It is made from the name." problem={problem} name="key">
-          {(attributes) => (
-            <input
-              {...attributes}
-              maxLength={100}
-              autocomplete="off"
-              spellcheck={false}
-              value={draft.key}
-              onInput={(event) => set("key")(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-      </div>
-      <Notice problem={create.problem} />
-      <div class="buttons">
-        <Button type="submit" kind="solid" disabled={create.isRunning}>
-          Create
-        </Button>
-        <LinkButton href={to(["documents"])}>Cancel</LinkButton>
-      </div>
-    </form>
+    </NewRecordFrame>
   );
 }
