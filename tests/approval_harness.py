@@ -14,9 +14,7 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tenancy.users import load_access
-from parlour.tools.builtin import builtin_tools
 from parlour.tools.dispatch import DispatchDependencies, dispatch_call
-from parlour.tools.python_endpoint import PythonEndpoint
 from parlour.tools.rows import EndedCall
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, text_answer, tool_call
@@ -105,7 +103,7 @@ class ApprovalHarness:
         return DispatchDependencies(
             database=database or self.conversation.database,
             open_database=lambda: self.conversation.database,
-            endpoints={"python": PythonEndpoint({"page": self.run_tool}, builtin_tools.BUILTIN_LOOKUPS)},
+            endpoints=self.conversation.make_dependencies().endpoints,
             resume=resume,
             wake=lambda _: None,
             principal_for=lambda tx, call: load_access(tx, call.user_id, call.binding_id).principal_for(call.name),

@@ -1,4 +1,5 @@
-"""The pack that chaos is made with: the example's site desk without its documents, and one tool more."""
+"""The pack that chaos is made with: the example's site desk without its documents, a pager that asks nobody, and one
+tool more."""
 
 import re
 
@@ -51,6 +52,7 @@ def build_chaos_pack(slug: str, app: str, *, cloud: bool = False, with_knowledge
         "ParlourDemo": "Chaos" if cloud else app,
         "\ntools:\n": "\ntools:\n  - order_survey\n",
         "allowed_handoffs: [contract-desk]\n": "",
+        "needs_approval: always\n": "",
     }
     for before, after in mine.items():
         files = {name: text.replace(before, after) for name, text in files.items()}

@@ -185,6 +185,12 @@ class Phone:
         """Send a text message; the webhook must accept it."""
         assert deliver(self._stack, self.payload(text)) == 200
 
+    def press(self, title: str) -> None:
+        """Press a button below the last message."""
+        (button,) = [one["id"] for one in self.received()[-1]["buttons"] if one["title"] == title]
+        chosen = {"title": title, "id": uuid.uuid4().hex, "reply": title, "postbackText": button}
+        assert deliver(self._stack, self.payload_of("button_reply", chosen)) == 200
+
     def received(self) -> list[dict[str, Any]]:
         """Return what came to the phone, oldest first."""
         found: list[dict[str, Any]] = HTTP.get(f"{self._stack.phone}/messages", params={"to": self.number}).json()[

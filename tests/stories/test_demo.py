@@ -71,8 +71,15 @@ def test_name_is_known_in_a_new_conversation_and_records_wait_to_be_accepted(
     assert "call the crane company" in names
 
 
-def test_unconfirmed_page_is_resolved_by_a_person_and_a_report_arrives_later(operator: Api, phone: Phone) -> None:
-    assert "do not know whether it arrived" in phone.ask("Page the foreman to clear the excavation at C4")
+def test_page_waits_for_a_yes_and_is_resolved_by_a_person(operator: Api, phone: Phone) -> None:
+    page_foreman = "Page the foreman to clear the excavation at C4"
+    question = phone.ask(page_foreman)
+    assert "Message: clear the excavation at C4" in question
+    phone.press("No")
+    assert "did not page" in phone.reply(2)
+    assert phone.ask(page_foreman).partition("Reply yes or no")[0] == question.partition("Reply yes or no")[0]
+    phone.press("Yes")
+    assert "do not know whether it arrived" in phone.reply(4)
 
     def unknown() -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = operator.get("/v1/attention")["items"]
@@ -80,10 +87,13 @@ def test_unconfirmed_page_is_resolved_by_a_person_and_a_report_arrives_later(ope
 
     (page,) = until(unknown, "the page among what needs a person")
     operator.ask("POST", f"/v1/attention/tool-calls/{page['id']}", {"resolution": "done"})
-    assert "It arrived" in phone.reply(2)
+    assert "It arrived" in phone.reply(5)
     assert unknown() == []
+
+
+def test_report_arrives_later(phone: Phone) -> None:
     assert "compiles the report" in phone.ask("Please compile a report on the open RFIs")
-    assert "REP-" in phone.reply(4)
+    assert "REP-" in phone.reply(2)
 
 
 def test_pulse_says_the_new_date_after_an_edit(operator: Api) -> None:

@@ -149,21 +149,26 @@ SELECT s.tenant_id, s.binding_id, s.channel AS session_channel, s.wake_group,
 -- name: find_inbox_trigger
 -- What of a turn's tool calls needs a person: that the model asked for one, an effect of unknown outcome, or a tool that
 -- did not work for the second time since the conversation was last in the inbox. What the model or the tool's rules got
--- wrong does not count.
-WITH broken AS (
-    SELECT c.name, c.turn_id
+-- wrong does not count, nor does a call that a person did not agree to. A late result counts in the turn that answers it.
+WITH own AS (
+    SELECT c.id FROM tool_calls c WHERE c.turn_id = %(turn_id)s
+    UNION
+    SELECT (m.metadata ->> 'tool_call_id')::uuid FROM messages m
+     WHERE m.turn_id = %(turn_id)s AND m.kind = 'tool_result'
+), broken AS (
+    SELECT c.name, c.id IN (SELECT o.id FROM own o) AS is_own
       FROM turns t
       JOIN tool_calls c ON c.turn_id = t.id
      WHERE t.session_id = %(session_id)s AND c.state = 'failed'
-       AND c.code NOT IN ('invalid_arguments', 'unknown_tool', 'not_available', 'refused', 'cancelled')
+       AND c.code NOT IN ('invalid_arguments', 'unknown_tool', 'not_available', 'cancelled',
+                          'approval_asked', 'refused', 'expired', 'changed')
        AND c.finished_at > COALESCE((SELECT i.closed_at FROM inbox_threads i WHERE i.session_id = %(session_id)s),
                                     '-infinity')
 )
 SELECT (SELECT COALESCE(c.arguments ->> 'reason', '') FROM tool_calls c
          WHERE c.turn_id = t.id AND c.name = 'ask_a_person' AND c.state = 'done' LIMIT 1) AS asked_reason,
-       (SELECT c.name FROM tool_calls c WHERE c.turn_id = t.id AND c.state = 'unknown' LIMIT 1) AS unknown_tool,
-       (SELECT b.name FROM broken b GROUP BY b.name
-        HAVING count(*) >= 2 AND bool_or(b.turn_id = t.id) LIMIT 1) AS failed_tool
+       (SELECT c.name FROM tool_calls c JOIN own o ON o.id = c.id WHERE c.state = 'unknown' LIMIT 1) AS unknown_tool,
+       (SELECT b.name FROM broken b GROUP BY b.name HAVING count(*) >= 2 AND bool_or(b.is_own) LIMIT 1) AS failed_tool
   FROM turns t
  WHERE t.id = %(turn_id)s;
 

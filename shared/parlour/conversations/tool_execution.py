@@ -66,7 +66,7 @@ def plan_effects(
         if (tool := _find_tool(loaded, request.name))
         and tool.writes
         and not tool.heavy
-        and loaded.access.can_write_with(tool.name)
+        and effects.has_write_rights(loaded.access.principal_for(tool.name), tool)
         and not approval_requests.must_ask(running, loaded, tool, request.arguments)
     ]
 
@@ -84,8 +84,7 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
     with turn_context.stage_timer.measure("tools") as took:
         if (
             tool is not None
-            and tool.writes
-            and not loaded_turn.access.can_write_with(tool.name)
+            and not effects.has_write_rights(loaded_turn.access.principal_for(tool.name), tool)
             and (step, request.call_id) not in turn_context.unfinished_calls
         ):
             result = error_result(ToolNotAvailable(effects.NOT_ALLOWED))

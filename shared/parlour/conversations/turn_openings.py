@@ -12,6 +12,7 @@ from parlour.inbox.thread import ThreadReason
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import system_principal
+from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
 
 
 def names_a_person(texts: Iterable[str], inbox: JsonObject) -> bool:
@@ -50,7 +51,8 @@ def settle_inbox(tx: Transaction, running: TurnContext, asked: ThreadReason | No
 def _find_reason(tx: Transaction, running: TurnContext) -> tuple[ThreadReason | None, str]:
     """Return why the turn's tool calls need a person, and about what; a turn that called nothing is not looked at."""
     prompting = running.prompt_builder
-    if running.turn.is_new and not (prompting and prompting.tool_rounds):
+    has_late_result = any(one.kind == TOOL_RESULT_KIND for one in running.input_messages)
+    if running.turn.is_new and not has_late_result and not (prompting and prompting.tool_rounds):
         return None, ""
     found = store.find_inbox_trigger(tx, running.lease.id, running.turn.id) or InboxTrigger()
     if found.asked_reason is not None:

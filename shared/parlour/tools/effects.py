@@ -65,7 +65,8 @@ def perform_effect(
     try:
         endpoint = get_endpoint(tool, endpoints)
         if state == "reserved":
-            require_write_rights(context.principal, tool)
+            if not has_write_rights(context.principal, tool):
+                raise ToolNotAvailable(NOT_ALLOWED)
             validate_arguments(tool.schema, arguments)
     except ModelError as error:
         return _record_end(context, tool, recorder, *_outcome_if_unreachable(error, tool, state))
@@ -74,15 +75,14 @@ def perform_effect(
     return _record_end(context, tool, recorder, *_run_until_ended(context, tool, arguments, endpoint, recorder, sofar))
 
 
-def require_write_rights(principal: Principal, tool: Tool) -> None:
-    """Raise ToolNotAvailable unless the principal may use the tool.
+def has_write_rights(principal: Principal, tool: Tool) -> bool:
+    """Return whether the principal may use the tool.
 
     A tool outside of Parlour cannot tell what a user created, so it needs the rights to everything; built-in tools
     check each record.
     """
     rights = principal.write_rights
-    if tool.writes and (rights == "none" or (rights == "own" and not tool.endpoint.startswith(BUILTIN_SCHEME))):
-        raise ToolNotAvailable(NOT_ALLOWED)
+    return not tool.writes or rights == "all" or (rights == "own" and tool.endpoint.startswith(BUILTIN_SCHEME))
 
 
 def resolve_overdue(context: ToolContext, tool: Tool, endpoints: Endpoints, recorder: CallRecorder) -> ToolResult:

@@ -22,6 +22,7 @@ from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, roles, tenants, users
 from parlour.tools.builtin import builtin_tools
+from tests.approval_harness import ApprovalHarness
 from tests.conversation_harness import ConversationHarness, TickingClock
 
 
@@ -82,6 +83,14 @@ class DemoDesk:
             f"SELECT body FROM messages WHERE session_id = '{session_id}' AND direction = 'outbound' ORDER BY id DESC"
         )
         return str(rows[0][0])
+
+    def run_approved(self, ask: Callable[[str], str], answer: str) -> str:
+        """Answer the open question; return the reply to the outcome of the call that ran then."""
+        approval = ApprovalHarness(self.harness).latest()
+        ask(answer)
+        ApprovalHarness(self.harness).dispatch(approval)
+        self.run_turn()
+        return self.last_reply(approval.session_id)
 
     def add_office(self, **answers: JsonObject | Exception) -> None:
         """Let the site office's tools answer."""

@@ -90,10 +90,25 @@ def test_a_task_is_created_for_its_owner(desk: DemoDesk) -> None:
 def test_a_page_without_confirmation_is_told_as_unknown_and_left_to_a_person(desk: DemoDesk) -> None:
     desk.let_visitors_write()
     desk.add_office(notify_foreman=OutcomeUnknown())
-    assert "I do not know whether it arrived" in desk.visit()("Page the foreman to clear C4")
+    ask = desk.visit()
+    assert "- Message: clear C4\n\nReply yes or no." in ask("Page the foreman to clear C4")
+    assert desk.harness.query("SELECT state, code FROM tool_calls WHERE name = 'notify_foreman'") == [
+        ("failed", "approval_asked")
+    ]
+    assert "I do not know whether it arrived" in desk.run_approved(ask, "yes")
     assert desk.harness.query("SELECT state FROM tool_calls WHERE name = 'notify_foreman'") == [("unknown",)]
     desk.add_office(notify_foreman={"number": "N-102"})
-    assert desk.visit()("Page the foreman to clear C4") == ("Done. The foreman was paged under **N-102**: clear C4")
+    ask = desk.visit()
+    ask("Page the foreman to clear C4")
+    assert desk.run_approved(ask, "yes") == "Done. The foreman was paged under **N-102**."
+
+
+def test_a_page_that_the_user_refuses_is_not_sent(desk: DemoDesk) -> None:
+    desk.let_visitors_write()
+    desk.add_office(notify_foreman={"number": "N-103"})
+    ask = desk.visit()
+    ask("Page the foreman to clear C4")
+    assert ask("no") == "As you wish. I did not page the foreman."
 
 
 def test_an_injection_is_refused_without_a_search(desk: DemoDesk) -> None:

@@ -93,7 +93,11 @@ def test_a_tool_outside_needs_rights_to_everything_or_its_own(conversation: Conv
     grant(conversation, {"anonymous": "own"})
     ask_on_web(conversation, tool_call("raise_rfi", subject="Crack", question="May we backfill today?"))
     assert (called, '"ok":false' in last_result(conversation)) == ([], True)
-    conversation.query("UPDATE tools SET endpoint = 'python:raise_rfi' WHERE name = 'raise_rfi' RETURNING id")
+    conversation.query("""UPDATE tools SET needs_approval = '"always"' WHERE name = 'raise_rfi' RETURNING id""")
+    ask_on_web(conversation, tool_call("raise_rfi", subject="Crack", question="May we backfill today?"))
+    assert conversation.query("SELECT id FROM approvals") == []  # nobody is asked about what they may not do
+    conversation.query("""UPDATE tools SET endpoint = 'python:raise_rfi', needs_approval = '"never"'
+                           WHERE name = 'raise_rfi' RETURNING id""")
     grant(conversation, {}, {"raise_rfi": {"anonymous": "all"}})
     ask_on_web(conversation, tool_call("raise_rfi", subject="Crack", question="May we backfill today?"))
     assert len(called) == 1
