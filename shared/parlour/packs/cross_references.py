@@ -1,12 +1,15 @@
-"""Whether the files of a pack agree with each other: every name used is there, nothing is claimed twice."""
+"""Whether the files of a pack agree with each other: every name used is there, nothing is claimed twice.
 
-from collections.abc import Collection, Iterable, Iterator
+Files with problems of their own are checked, too. Nothing is compared with a value that is wrong by itself.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.errors import PackProblem
 from parlour.packs import prompt_settings, record_checks, scene_checks
-from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tenant, Tool, WhatsAppChannel
+from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
 from parlour.packs.pack_parser import TENANT_FILE, ParsedPack
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.packs.tool_definitions import to_tool_definition
@@ -33,6 +36,11 @@ _TEMPLATE_FIELDS = tuple(
 """Fields of a WhatsApp number: which provider's they are, and whether it needs them."""
 
 
+_TOOL_ADDRESSES = ("endpoint", "lookup")
+_TOOL_FIELD_DEPENDS_ON = {"lookup": "endpoint", "timeout_seconds": "heavy"}
+"""The other field of a tool that a field is checked against."""
+
+
 def find_reference_problems(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[PackProblem]:
     """Everything that is wrong between files."""
     yield from _check_tenant(reading)
@@ -54,7 +62,7 @@ def _check_tenant(reading: ParsedPack) -> Iterator[PackProblem]:
     if tenant is None:
         return
     for name, reference in tenant.secrets.items():
-        if reference.split("/")[-3:-1] != ["tenants", tenant.slug]:
+        if tenant.slug and reference.split("/")[-3:-1] != ["tenants", tenant.slug]:
             message = f"must end with tenants/{tenant.slug}/<name>: a tenant reads its own secrets only"
             yield reading.yaml_by_file[TENANT_FILE].problem_at(("secrets", name), message)
     yield from _check_duplicates(reading.yaml_by_file[TENANT_FILE], ("tool_hosts",), tenant.tool_hosts)
@@ -83,12 +91,14 @@ def _check_agents(reading: ParsedPack, built_in: Collection[str]) -> Iterator[Pa
         yield from _check_names(at, ("tools",), "tool", agent.tools, reading.list_names("tools").union(built_in))
         yield from _check_guardrails(at, agent.guardrails)
         yield from _check_duplicates(at, ("modes",), agent.modes)
+        if reading.has_problem(at.file, "budget"):
+            continue
         if found := prompt_settings.find_budget_problem(prompt_settings.budget_settings(agent.budget)):
             yield at.problem_at(*found)
 
 
 def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
-    tenant = reading.get_tenant()
+    secrets = _list_secrets(reading)
     for _, binding, at in reading.iterate_models("bindings", Binding):
         yield from _check_name(at, ("human",), "human", binding.human, reading.list_names("humans"))
         yield from _check_name(at, ("team",), "team", binding.team, reading.list_names("teams"))
@@ -96,27 +106,42 @@ def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
         yield from _check_access(reading, binding, at)
         yield from _check_handoffs(reading, at, binding.allowed_handoffs)
         whatsapp = binding.channels.whatsapp
-        if whatsapp and tenant:
-            place = ("channels", "whatsapp", "api_key")
-            yield from _check_name(at, place, f"secret in {TENANT_FILE}", whatsapp.api_key, tenant.secrets)
         if whatsapp:
+            place = ("channels", "whatsapp", "api_key")
+            yield from _check_secret(at, place, whatsapp.api_key, secrets)
+        if whatsapp and not reading.has_problem(at.file, "channels.whatsapp.provider"):
             yield from _check_whatsapp(at, whatsapp)
-        if tenant:
-            yield from _check_webhook(at, binding, tenant)
+        webhook = binding.notifications.webhook
+        if webhook:
+            yield from _check_secret(at, ("notifications", "webhook", "secret"), webhook.secret, secrets)
+            if message := _webhook_problem(webhook.url, _list_tool_hosts(reading)):
+                yield at.problem_at(("notifications", "webhook", "url"), message)
 
 
-def _check_webhook(at: ParsedYaml, binding: Binding, tenant: Tenant) -> Iterator[PackProblem]:
-    """Check that a webhook leads to a host of the tenant, and is signed with a secret of the tenant."""
-    webhook, place = binding.notifications.webhook, ("notifications", "webhook")
-    if webhook is None:
-        return
-    yield from _check_name(at, (*place, "secret"), f"secret in {TENANT_FILE}", webhook.secret, tenant.secrets)
-    parts = urlsplit(webhook.url)
+def _list_secrets(reading: ParsedPack) -> Mapping[str, str] | None:
+    """Return the secrets by name; None when their part of the tenant's file cannot be read."""
+    tenant = reading.get_tenant()
+    if tenant is None or (not tenant.secrets and reading.has_problem(TENANT_FILE, "secrets")):
+        return None
+    return tenant.secrets
+
+
+def _list_tool_hosts(reading: ParsedPack) -> tuple[str, ...] | None:
+    """Return the hosts of tools; None when one of them is wrong, and may be the one that is meant."""
+    tenant = reading.get_tenant()
+    return None if tenant is None or reading.has_problem(TENANT_FILE, "tool_hosts") else tenant.tool_hosts
+
+
+def _webhook_problem(url: str, hosts: Collection[str] | None) -> str | None:
+    """Return what is wrong with a webhook's address: it leads to a host of the tenant."""
+    try:
+        parts, host = urlsplit(url), host_of(url)
+    except ValueError:
+        parts, host = urlsplit(""), ""
     if parts.scheme not in {"https", "http"} or not parts.hostname:
-        yield at.problem_at((*place, "url"), "must be an https address, like 'https://hooks.example.com/parlour'")
-    elif host_of(webhook.url) not in tenant.tool_hosts:
-        message = f"the host {host_of(webhook.url)} is not in tenant.yaml's tool_hosts: add it there"
-        yield at.problem_at((*place, "url"), message)
+        return "must be an https address, like 'https://hooks.example.com/parlour'"
+    is_allowed = hosts is None or host in hosts
+    return None if is_allowed else f"the host {host} is not in tenant.yaml's tool_hosts: add it there"
 
 
 def _check_access(reading: ParsedPack, binding: Binding, at: ParsedYaml) -> Iterator[PackProblem]:
@@ -128,9 +153,10 @@ def _check_access(reading: ParsedPack, binding: Binding, at: ParsedYaml) -> Iter
         yield at.problem_at(("owner",), "give `phone`, or `issuer` and `subject` of a member")
     elif owner and bool(owner.issuer) != bool(owner.subject):
         yield at.problem_at(("owner",), "give `issuer` and `subject` together")
-    agent = next((one for name, one, _ in reading.iterate_models("agents", Agent) if name == binding.agent), None)
-    for tool in binding.tool_writes:
-        yield from _check_name(at, ("tool_writes", tool), "tool of the agent", tool, agent.tools if agent else [tool])
+    agent = reading.get_models("agents", Agent).get(binding.agent)
+    if agent and not reading.has_problem(f"agents/{binding.agent}.yaml", "tools"):
+        for tool in binding.tool_writes:
+            yield from _check_name(at, ("tool_writes", tool), "tool of the agent", tool, agent.tools)
     for message in tool_definition.find_policy_problems(binding.needs_approval):
         yield at.problem_at(("needs_approval",), message)
 
@@ -160,7 +186,7 @@ def _check_routing_keys(reading: ParsedPack) -> Iterator[PackProblem]:
         claims = [(("channels", "whatsapp", "app"), whatsapp.app)] if whatsapp and whatsapp.app else []
         if whatsapp and whatsapp.phone_number_id:
             claims.append((("channels", "whatsapp", "phone_number_id"), whatsapp.phone_number_id))
-        claims += [(("channels", "web", "host"), web.host)] if web else []
+        claims += [(("channels", "web", "host"), web.host)] if web and web.host else []
         for place, key in claims:
             holder = taken.setdefault((place[-1], key), at.file)
             if holder != at.file:
@@ -168,17 +194,17 @@ def _check_routing_keys(reading: ParsedPack) -> Iterator[PackProblem]:
 
 
 def _check_tools(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[PackProblem]:
-    tenant = reading.get_tenant()
+    secrets, hosts = _list_secrets(reading), _list_tool_hosts(reading)
     for name, tool, at in reading.iterate_models("tools", Tool):
-        hosts = tenant.tool_hosts if tenant else ()
-        for field, message in tool_definition.find_problems(to_tool_definition(name, tool, hosts)):
-            if tenant or field not in {"endpoint", "lookup"}:  # which hosts are allowed, a wrong tenant.yaml cannot say
+        for field, message in tool_definition.find_problems(to_tool_definition(name, tool, hosts or ())):
+            is_known = hosts is not None or field not in _TOOL_ADDRESSES
+            if is_known and not reading.has_problem(at.file, _TOOL_FIELD_DEPENDS_ON.get(field, field)):
                 yield at.problem_at((field,), message)
-        for field, address in (("endpoint", tool.endpoint), ("lookup", tool.lookup or "")):
+        for field, address in zip(_TOOL_ADDRESSES, (tool.endpoint, tool.lookup or ""), strict=True):
             if address.startswith(tool_definition.BUILTIN_SCHEME):
                 yield from _check_name(at, (field,), "endpoint", address, endpoints)
-        if tool.auth and tenant:
-            yield from _check_name(at, ("auth",), f"secret in {TENANT_FILE}", tool.auth, tenant.secrets)
+        if tool.auth:
+            yield from _check_secret(at, ("auth",), tool.auth, secrets)
 
 
 def _check_reserved_names(reading: ParsedPack) -> Iterator[PackProblem]:
@@ -190,26 +216,34 @@ def _check_reserved_names(reading: ParsedPack) -> Iterator[PackProblem]:
 def _check_entity_types(reading: ParsedPack) -> Iterator[PackProblem]:
     for _, kind, at in reading.iterate_models("entity_types", EntityType):
         for name, one in kind.properties.items():
-            if (one.type == "choice") != bool(one.choices):
+            if record_checks.lacks_choices(one):
                 yield at.problem_at(("properties", name), "must have `choices` if and only if its type is choice")
-        yield from _check_names(
-            at, ("rag", "status_properties"), "property", kind.rag.status_properties, kind.properties
-        )
-        yield from _check_names(
-            at, ("rag", "tracked_properties"), "property", kind.rag.tracked_properties, kind.properties
-        )
         if kind.rag.chat_agent:
             yield from _check_name(
                 at, ("rag", "chat_agent"), "agent", kind.rag.chat_agent, reading.list_names("agents")
             )
         yield from _check_type_budget(reading, kind, at)
-        for name in sorted(placeholders(kind.rag.semantic)):
-            yield from _check_name(at, ("rag", "semantic"), "property", name, kind.properties)
+        if kind.properties or not reading.has_problem(at.file, "properties"):
+            yield from _check_property_names(kind, at)
+
+
+def _check_property_names(kind: EntityType, at: ParsedYaml) -> Iterator[PackProblem]:
+    rag, known = kind.rag, kind.properties
+    yield from _check_names(at, ("rag", "status_properties"), "property", rag.status_properties, known)
+    yield from _check_names(at, ("rag", "tracked_properties"), "property", rag.tracked_properties, known)
+    for name in sorted(placeholders(rag.semantic)):
+        yield from _check_name(at, ("rag", "semantic"), "property", name, known)
 
 
 def _check_type_budget(reading: ParsedPack, kind: EntityType, at: ParsedYaml) -> Iterator[PackProblem]:
     """Yield the problems of a type's budget over the budget of every agent that is valid by itself."""
-    given = [prompt_settings.budget_settings(agent.budget) for _, agent, _ in reading.iterate_models("agents", Agent)]
+    if reading.has_problem(at.file, "rag.budget"):
+        return
+    given = [
+        prompt_settings.budget_settings(agent.budget)
+        for _, agent, there in reading.iterate_models("agents", Agent)
+        if not reading.has_problem(there.file, "budget")
+    ]
     sound = [one for one in given if prompt_settings.find_budget_problem(one) is None]
     own = prompt_settings.budget_settings(kind.rag.budget) if kind.rag.budget else {}
     if found := next(
@@ -224,6 +258,13 @@ def _check_guardrails(at: ParsedYaml, rules: Iterable[Guardrail]) -> Iterator[Pa
         if rule.id in seen:
             yield at.problem_at(("guardrails", number, "id"), f"'{rule.id}' is used twice; give every rule its own id")
         seen.add(rule.id)
+
+
+def _check_secret(
+    at: ParsedYaml, place: FieldPath, name: str, secrets: Mapping[str, str] | None
+) -> Iterator[PackProblem]:
+    if secrets is not None:
+        yield from _check_name(at, place, f"secret in {TENANT_FILE}", name, secrets)
 
 
 def _check_names(

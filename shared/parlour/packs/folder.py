@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from parlour.infra.errors import InvalidPack, InvalidRequest, PackProblem
+from parlour.infra.errors import InvalidPack, InvalidRequest
 from parlour.packs import function_tools, pack_parser
+from parlour.packs.validate import validate
 from parlour.text.spelling_suggestions import list_options
 
 _CODE_FOLDERS = (f"{function_tools.FUNCTIONS_FOLDER}/", "tests/")
@@ -16,15 +17,20 @@ def read_folder(folder: Path) -> dict[str, str]:
 
     Functions of the pack become files in `tools/`; a file that is there wins.
 
-    InvalidRequest when the folder is missing, is no pack or cannot be read; InvalidPack for files that are not UTF-8
-    text, and for a pack that is too large.
+    InvalidRequest when the folder is missing, is no pack or cannot be read; InvalidPack for a pack that is too large,
+    and with every problem of a pack in which a file is not UTF-8 text.
     """
     if not folder.is_dir():
         raise InvalidRequest(f"{folder} is not a folder; give the folder that contains {pack_parser.TENANT_FILE}")
     try:
-        return {**function_tools.read_function_tools(folder), **_read_pack(folder)}
+        files = {**function_tools.read_function_tools(folder), **_read_pack(folder)}
     except OSError as error:
         raise InvalidRequest(f"{error.filename} cannot be read: {error.strerror}") from None
+    try:
+        "".join(files.values()).encode()
+    except UnicodeEncodeError:  # no request can carry it
+        validate(files)
+    return files
 
 
 def check_target(folder: Path) -> None:
@@ -69,18 +75,10 @@ def _read_pack(folder: Path) -> dict[str, str]:
     problems = pack_parser.find_size_problems({name: path.stat().st_size for name, path in shown.items()})
     if problems:
         raise InvalidPack(problems)
-    return {name: _decode(name, path) for name, path in shown.items()}
+    return {name: path.read_bytes().decode(errors="surrogateescape") for name, path in shown.items()}
 
 
 def _no_pack_message(folder: Path) -> str:
     packs = sorted(str(path.parent) for path in folder.glob(f"*/{pack_parser.TENANT_FILE}"))
     hint = f"; did you mean {list_options(packs)}?" if packs else "; give the folder of a pack"
     return f"{folder} contains no {pack_parser.TENANT_FILE}{hint}"
-
-
-def _decode(name: str, path: Path) -> str:
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        problem = PackProblem(name, 1, "-", f"is not UTF-8 text (byte {error.start})")
-        raise InvalidPack([problem]) from None

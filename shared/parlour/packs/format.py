@@ -20,7 +20,7 @@ are words in a pack and integers in the database.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 
@@ -303,8 +303,11 @@ class Writes(PackModel):
 
 
 def expand_writes(value: object) -> object:
-    """Return a single word as the rights of everybody."""
-    return {"anonymous": value, "verified": value} if isinstance(value, str) else value
+    """Return a single word as the rights of everybody. Raises ValueError for a word that is none of the rights."""
+    if not isinstance(value, str):
+        return value
+    right = field_formats.one_of(value, get_args(WriteRights.__value__))
+    return {"anonymous": right, "verified": right}
 
 
 type PerMinute = Annotated[int, Field(ge=1, le=100_000)]
@@ -391,13 +394,14 @@ class Notifications(PackModel):
 
 
 def expand_policy(value: object) -> object:
-    """Return a policy as it is stored; an earlier format had true and false."""
-    return ("always" if value else "never") if isinstance(value, bool) else value
+    """Return a policy as it is stored; an earlier format had true and false. Raises ValueError for other words."""
+    if isinstance(value, bool):
+        return "always" if value else "never"
+    return value if isinstance(value, dict) else field_formats.one_of(value, get_args(PolicyWord))
 
 
-type ApprovalPolicy = Annotated[
-    Literal["never", "writes", "always"] | dict[str, JsonValue], BeforeValidator(expand_policy)
-]
+PolicyWord = Literal["never", "writes", "always"]
+type ApprovalPolicy = Annotated[PolicyWord | dict[str, JsonValue], BeforeValidator(expand_policy)]
 
 
 class Binding(PackModel):

@@ -1,13 +1,15 @@
 """What a file's fields say against its model, told as problems with a line and the nearest right name."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args, get_origin
+from contextlib import suppress
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAliasType, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.infra.json_values import canonical_json
+from parlour.infra.json_values import Json, canonical_json
 from parlour.packs.pack_model import PackModel
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.text.spelling_suggestions import closest_option, did_you_mean, list_options
@@ -39,8 +41,50 @@ def validate_model[T](kind: type[T], located: ParsedYaml) -> T:
     except ValidationError as error:
         details = error.errors(include_url=False)
         misspelt = {place for detail in details for place in _intended_fields(kind, detail)}
-        told = [detail for detail in details if detail["type"] != "missing" or detail["loc"] not in misspelt]
+        enclosing = {detail["loc"][:length] for detail in details for length in range(len(detail["loc"]))}
+        follow_ups = {"missing": misspelt, "too_short": enclosing}  # too short without the items that are wrong
+        told = [detail for detail in details if detail["loc"] not in follow_ups.get(detail["type"], ())]
         raise InvalidPack([_to_problem(kind, detail, located) for detail in told]) from None
+
+
+def read_valid_parts(kind: Any, value: Json, default: Any = "") -> Any:
+    """Return a value as `kind` although parts of it are wrong: those have their defaults, or are empty.
+
+    Misspelt fields are read as those that were meant. Positions in lists and keys of mappings stay as they are.
+    """
+    with suppress(ValidationError):
+        return TypeAdapter(kind).validate_json(canonical_json(value), strict=True)
+    kind = _unwrap(kind)
+    if isinstance(kind, type) and issubclass(kind, PackModel):
+        return _construct(kind, value if isinstance(value, dict) else {})
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(read_valid_parts(get_args(kind)[0], item) for item in value)
+    if get_origin(kind) is dict and isinstance(value, dict):
+        return {name: read_valid_parts(get_args(kind)[1], item) for name, item in value.items()}
+    return default
+
+
+def _construct(model: type[PackModel], value: Mapping[str, Json]) -> PackModel:
+    names = _field_names(model)
+    given = {
+        meant: item
+        for name, item in value.items()
+        for meant in ([name] if name in names else closest_option(name, set(names) - value.keys()))
+    }
+    fields: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        kind = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        default = _empty_value(kind) if field.is_required() else field.get_default(call_default_factory=True)
+        alias = field.alias or name
+        fields[name] = read_valid_parts(kind, given[alias], default) if alias in given else default
+    return model.model_construct(**fields)
+
+
+def _empty_value(kind: Any) -> Any:
+    kind = _unwrap(kind)
+    if isinstance(kind, type) and issubclass(kind, PackModel):
+        return _construct(kind, {})
+    return {tuple: (), dict: {}}.get(get_origin(kind), "")
 
 
 def _to_problem(kind: Any, detail: ErrorDetails, located: ParsedYaml) -> PackProblem:
@@ -81,25 +125,27 @@ def _intended_fields(kind: Any, detail: ErrorDetails) -> Iterator[FieldPath]:
 def _model_at(kind: Any, place: Iterable[str | int]) -> type[PackModel]:
     """Return the model whose fields are at `place`."""
     for step in place:
-        part = _model_of(kind)
-        if part is None:
-            kind = next(iter(reversed([one for one in get_args(kind) if one is not ...])))
-        else:
-            fields = {field.alias or name: field for name, field in part.model_fields.items()}
+        kind = _unwrap(kind)
+        if isinstance(kind, type) and issubclass(kind, PackModel):
+            fields = {field.alias or name: field for name, field in kind.model_fields.items()}
             kind = fields[str(step)].annotation
-    found = _model_of(kind)
-    if found is None:
-        raise LookupError(f"no model at {place}")
+        else:
+            kind = next(part for part in reversed(get_args(kind)) if part is not ...)
+    found: type[PackModel] = _unwrap(kind)
     return found
 
 
-def _model_of(kind: Any) -> type[PackModel] | None:
-    """Return the model that `kind` is, or may be; None for a list or a mapping."""
-    if isinstance(kind, type) and issubclass(kind, PackModel):
-        return kind
-    if get_origin(kind) in {tuple, dict, Mapping}:
-        return None
-    return next((part for one in get_args(kind) if (part := _model_of(one))), None)
+def _unwrap(kind: Any) -> Any:
+    """Return the type behind an alias, an annotation, and `| None`; of other unions the model in it, if it has one."""
+    if isinstance(kind, TypeAliasType):
+        return _unwrap(kind.__value__)
+    if get_origin(kind) is Annotated:
+        return _unwrap(get_args(kind)[0])
+    if get_origin(kind) in {Union, UnionType}:
+        parts = [_unwrap(part) for part in get_args(kind) if part is not NoneType]
+        models = (part for part in parts if isinstance(part, type) and issubclass(part, PackModel))
+        return next(models, parts[0] if len(parts) == 1 else kind)
+    return kind
 
 
 def _field_names(part: type[PackModel]) -> list[str]:

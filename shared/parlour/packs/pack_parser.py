@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 from parlour.infra.errors import InvalidPack, PackProblem
@@ -20,7 +21,7 @@ from parlour.packs.format import (
 )
 from parlour.packs.scene_format import Scene
 from parlour.packs.source_positions import ParsedYaml
-from parlour.text.spelling_suggestions import did_you_mean
+from parlour.text.spelling_suggestions import closest_option, did_you_mean
 
 MAX_FILES = 1_000
 MAX_YAML_BYTES = 256 * 1024
@@ -48,7 +49,10 @@ _MODELS_BY_FOLDER: Mapping[str, tuple[Any, Callable[[str], str]]] = {
 
 @dataclass(slots=True)
 class ParsedPack:
-    """What was read. `located` and `parts` are by file: the first has all whose YAML is sound, the second the valid."""
+    """What was read, by file: the YAML of all files whose YAML is sound, and their models.
+
+    A model of a file with problems has defaults, or nothing, where something is wrong; `has_problem` tells where.
+    """
 
     files: Mapping[str, str]
     yaml_by_file: dict[str, ParsedYaml] = field(default_factory=dict)
@@ -56,32 +60,40 @@ class ParsedPack:
     problems: list[PackProblem] = field(default_factory=list)
 
     def list_names(self, folder: str) -> set[str]:
-        """Return the names that files in `folder` give, whether their content is valid or not."""
-        return {_name_of(path) for path in self.files if path.startswith(f"{folder}/") and path.endswith(".yaml")}
+        """Return the names that files in `folder` give, whether their content is valid or not.
+
+        A file with a slip in its path gives the name that it was meant to give.
+        """
+        return {PurePosixPath(path).stem for path in self.files if folder in _intended_folders(path)}
 
     def get_models[P](self, folder: str, kind: type[P]) -> dict[str, P]:
-        """Return the valid parts of a folder by name, in order."""
+        """Return the models of a folder by name, in order."""
         found = {
-            _name_of(path): self.models_by_file[path]
+            PurePosixPath(path).stem: self.models_by_file[path]
             for path in sorted(self.models_by_file)
             if path.startswith(f"{folder}/")
         }
         return {name: part for name, part in found.items() if isinstance(part, kind)}
 
     def iterate_models[P](self, folder: str, kind: type[P]) -> Iterator[tuple[str, P, ParsedYaml]]:
-        """Name, part and places of a folder's valid files."""
+        """Name, model and places of a folder's files."""
         for name, part in self.get_models(folder, kind).items():
             yield name, part, self.yaml_by_file[f"{folder}/{name}.yaml"]
 
     def get_tenant(self) -> Tenant | None:
-        """Return the tenant, when its file is valid."""
+        """Return the tenant, when its file can be read."""
         found = self.models_by_file.get(TENANT_FILE)
         return found if isinstance(found, Tenant) else None
 
     def get_documents(self) -> dict[str, Document]:
-        """Return the valid documents by key."""
+        """Return the documents by key."""
         found = {path.removeprefix("documents/"): part for path, part in sorted(self.models_by_file.items())}
         return {key: part for key, part in found.items() if isinstance(part, Document)}
+
+    def has_problem(self, file: str, place: str = "") -> bool:
+        """Return whether something is wrong in a file, or at one place of it, in what is there or what encloses it."""
+        wrong = [problem.field for problem in self.problems if problem.file == file]
+        return any(not place or _touches(place, field) for field in wrong)
 
 
 def parse_pack(files: Mapping[str, str]) -> ParsedPack:
@@ -102,35 +114,54 @@ def parse_pack(files: Mapping[str, str]) -> ParsedPack:
 
 def _parse_file(reading: ParsedPack, path: str, text: str) -> None:
     folder, _, name = path.partition("/")
-    for number, line in enumerate(text.split("\n"), start=1):
-        found = next(filter(field_formats.is_unstorable, line), None)
-        if found is not None:
-            problem = PackProblem(path, number, "-", f"contains the character U+{ord(found):04X}, which is not text")
-            raise InvalidPack([problem])
     if path == TENANT_FILE:
+        _check_characters(path, text)
         _add_model(reading, Tenant, source_positions.parse_yaml(path, text))
     elif folder == "documents":
         _check_name(path, name, field_formats.document_key)
+        _check_characters(path, text)
         halves = front_matter.split(text)
         if halves is None:
             message = "must begin with a line of ---, the header (`title: ...`), and another line of ---"
             raise InvalidPack([PackProblem(path, 1, "-", message)])
-        located = reading.yaml_by_file[path] = source_positions.parse_yaml(path, halves[0], first_line=2)
-        header = model_validation.validate_model(DocumentHeader, located)
+        located = source_positions.parse_yaml(path, halves[0], first_line=2)
+        _add_model(reading, DocumentHeader, located)
         if not halves[1].strip():
-            raise InvalidPack([located.problem_at((), "has a header but no text")])
-        reading.models_by_file[path] = Document(header, halves[1])
+            reading.problems.append(located.problem_at((), "has a header but no text"))
+        if path in reading.models_by_file:
+            reading.models_by_file[path] = Document(reading.models_by_file[path], halves[1])
     elif folder in _MODELS_BY_FOLDER and name.endswith(".yaml") and "/" not in name:
         kind, spelt = _MODELS_BY_FOLDER[folder]
-        _check_name(path, name.removesuffix(".yaml"), spelt)
+        _check_characters(path, text)
         _add_model(reading, kind, source_positions.parse_yaml(path, text))
+        _check_name(path, name.removesuffix(".yaml"), spelt)
     else:
         raise InvalidPack([PackProblem(path, 1, "-", _misplaced_message(folder, name))])
 
 
 def _add_model(reading: ParsedPack, kind: Any, located: ParsedYaml) -> None:
     reading.yaml_by_file[located.file] = located
-    reading.models_by_file[located.file] = model_validation.validate_model(kind, located)
+    reading.problems.extend(located.problems)
+    try:
+        model = model_validation.validate_model(kind, located)
+    except InvalidPack as error:
+        known = reading.has_problem
+        reading.problems += [one for one in error.problems if one.field == "-" or not known(one.file, one.field)]
+        if not located.value or isinstance(located.value, str | int | float):
+            return  # nothing to go on with
+        model = model_validation.read_valid_parts(kind, located.value)
+    reading.models_by_file[located.file] = model
+
+
+def _check_characters(path: str, text: str) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        found = next(filter(field_formats.is_unstorable, line), None)
+        if found is not None:
+            is_byte = 0xDC80 <= ord(found) <= 0xDCFF  # as `surrogateescape` decodes it
+            message = (
+                "is not UTF-8 text" if is_byte else f"contains the character U+{ord(found):04X}, which is not text"
+            )
+            raise InvalidPack([PackProblem(path, number, "-", message)])
 
 
 def _check_name(path: str, name: str, spelt: Callable[[str], str]) -> None:
@@ -138,6 +169,11 @@ def _check_name(path: str, name: str, spelt: Callable[[str], str]) -> None:
         spelt(name)
     except ValueError as error:
         raise InvalidPack([PackProblem(path, 1, "-", f"the file name {error}")]) from None
+
+
+def _intended_folders(path: str) -> list[str]:
+    folder = path.partition("/")[0]
+    return [folder] if folder in _MODELS_BY_FOLDER else closest_option(folder, _MODELS_BY_FOLDER)
 
 
 def _misplaced_message(folder: str, name: str) -> str:
@@ -167,5 +203,7 @@ def find_size_problems(sizes: Mapping[str, int]) -> list[PackProblem]:
     return problems
 
 
-def _name_of(path: str) -> str:
-    return path.rpartition("/")[2].removesuffix(".yaml")
+def _touches(place: str, other: str) -> bool:
+    """Return whether two places, as `format_path` writes them, are the same or one encloses the other."""
+    longer, shorter = sorted((place, other), key=len, reverse=True)
+    return longer == shorter or longer.startswith((f"{shorter}.", f"{shorter}["))

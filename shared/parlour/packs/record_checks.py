@@ -1,16 +1,16 @@
 """Whether records fit their types, links lead to records, and documents belong to one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from parlour.infra.errors import PackProblem
 from parlour.packs import built_in_types
-from parlour.packs.format import EntityType, Record
+from parlour.packs.format import EntityType, Property, Record
 from parlour.packs.pack_parser import ParsedPack
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.records.built_in_types import BUILT_IN_TYPES
 from parlour.records.properties import SOURCES_PROPERTY, is_reserved, value_problem
 from parlour.records.record import PROJECT_TYPE
-from parlour.text.spelling_suggestions import did_you_mean, list_options
+from parlour.text.spelling_suggestions import closest_option, did_you_mean, list_options
 
 _HEADER_FIELDS = frozenset({"date", "author"})
 """What a document's header has fields for; its row has them among the metadata."""
@@ -21,12 +21,12 @@ def find_record_problems(reading: ParsedPack) -> Iterator[PackProblem]:
     own = reading.get_models("entity_types", EntityType)
     defined = reading.list_names("entity_types")
     built_in = {name: kind for name, kind in built_in_types.list_built_in_types().items() if name not in defined}
-    types = {**built_in, **own}  # a type whose file is wrong checks nothing: it would find false problems
-    names = reading.list_names("entity_types") | BUILT_IN_TYPES.keys()
+    types = {name: _list_properties(reading, name, kind) for name, kind in {**built_in, **own}.items()}
+    names = defined | BUILT_IN_TYPES.keys()
     for name, kind, at in reading.iterate_models("entity_types", EntityType):
         yield from _check_reserved_properties(at, kind, name)
     records: Iterator[tuple[str, tuple[Record, ...], ParsedYaml]] = reading.iterate_models("entities", tuple)
-    known = _KnownRecords(reading)
+    known = KnownRecords(reading)
     for name, found, at in records:
         if name not in names:
             yield at.problem_at(
@@ -47,7 +47,23 @@ def find_record_problems(reading: ParsedPack) -> Iterator[PackProblem]:
             )
 
 
-class _KnownRecords:
+def _list_properties(reading: ParsedPack, name: str, kind: EntityType) -> Mapping[str, Property | None] | None:
+    """Return a type's properties, with None for one that is wrong; None when they cannot be read at all."""
+    file = f"entity_types/{name}.yaml"
+    if not kind.properties and reading.has_problem(file, "properties"):
+        return None
+    return {
+        key: None if reading.has_problem(file, f"properties.{key}") or lacks_choices(found) else found
+        for key, found in kind.properties.items()
+    }
+
+
+def lacks_choices(found: Property) -> bool:
+    """Return whether a property has choices without being a choice, or none although it is one."""
+    return (found.type == "choice") != bool(found.choices)
+
+
+class KnownRecords:
     """The records that a reference may name, also those of a file in which something else is wrong."""
 
     def __init__(self, reading: ParsedPack) -> None:
@@ -79,7 +95,7 @@ def _check_duplicates(at: ParsedYaml, records: tuple[Record, ...]) -> Iterator[P
 
 
 def _check_links(
-    at: ParsedYaml, number: int, source: str, record: Record, known: _KnownRecords
+    at: ParsedYaml, number: int, source: str, record: Record, known: KnownRecords
 ) -> Iterator[PackProblem]:
     for index, link in enumerate(record.links):
         place = (number, "links", index)
@@ -92,7 +108,7 @@ def _check_links(
 
 
 def _check_project(
-    at: ParsedYaml, number: int, source: str, record: Record, known: _KnownRecords
+    at: ParsedYaml, number: int, source: str, record: Record, known: KnownRecords
 ) -> Iterator[PackProblem]:
     if record.project is None:
         return
@@ -112,19 +128,21 @@ def _check_reserved_properties(at: ParsedYaml, kind: EntityType, name: str) -> I
 
 
 def _check_properties(
-    at: ParsedYaml, place: FieldPath, record: Record, kind: EntityType | None
+    at: ParsedYaml, place: FieldPath, record: Record, properties: Mapping[str, Property | None] | None
 ) -> Iterator[PackProblem]:
-    if kind is None:
+    if properties is None:
         return
+    meant: list[str] = []
     for name, value in record.properties.items():
-        known = kind.properties.get(name)
-        if known is None:
-            near = did_you_mean(name, kind.properties)
+        known = properties.get(name)
+        if name not in properties:
+            meant += closest_option(name, properties)
+            near = did_you_mean(name, properties)
             yield at.problem_at(
-                (*place, name), f"is not a property of this type{near} (available: {list_options(kind.properties)})"
+                (*place, name), f"is not a property of this type{near} (available: {list_options(properties)})"
             )
-        elif message := value_problem(known.type, known.choices, value):
+        elif known and (message := value_problem(known.type, known.choices, value)):
             yield at.problem_at((*place, name), message)
-    for name, known in kind.properties.items():
-        if known.required and name not in record.properties:
+    for name, known in properties.items():
+        if known and known.required and name not in {*record.properties, *meant}:
             yield at.problem_at((*place, name), "is missing: this type requires it")

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 
 from parlour.infra.errors import PackProblem
 from parlour.models.demo_scenes import compile_pattern, slot_names
-from parlour.packs.format import Record
 from parlour.packs.pack_parser import SCENES_FOLDER, ParsedPack
+from parlour.packs.record_checks import KnownRecords
 from parlour.packs.scene_format import Scene
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.text.spelling_suggestions import did_you_mean, list_options
@@ -17,25 +17,21 @@ def find_scene_problems(reading: ParsedPack, built_in: Collection[str]) -> Itera
     """Everything that is wrong with the scenes; `built_in` are the tools that need no definition."""
     scenes = reading.list_names(SCENES_FOLDER)
     tools = reading.list_names("tools").union(built_in)
-    records = {
-        f"{kind}/{record.key}"
-        for kind, found in reading.get_models("entities", tuple).items()
-        for record in found
-        if isinstance(record, Record)
-    }
+    records = KnownRecords(reading)
     for _, scene, at in reading.iterate_models(SCENES_FOLDER, Scene):
-        yield from _check_conditions(scene, at)
         if scene.after:
             yield from _check_name(at, ("after",), "scene", scene.after, scenes)
-        if scene.pulse_of:
-            yield from _check_name(at, ("pulse_of",), "record", scene.pulse_of, records)
+        if scene.pulse_of and (message := records.missing_message(scene.pulse_of)):
+            yield at.problem_at(("pulse_of",), message)
         if scene.result_of:
             yield from _check_name(at, ("result_of",), "tool", scene.result_of, tools)
         for number, name in enumerate(scene.tools):
             yield from _check_name(at, ("tools", number), "tool", name, tools)
         for number, call in enumerate(scene.calls):
             yield from _check_name(at, ("calls", number, "tool"), "tool", call.tool, tools)
-        yield from _check_slots(scene, at)
+        if not reading.has_problem(at.file):  # a slot may be filled by the part that is wrong
+            yield from _check_conditions(scene, at)
+            yield from _check_slots(scene, at)
 
 
 def _check_conditions(scene: Scene, at: ParsedYaml) -> Iterator[PackProblem]:

@@ -38,11 +38,12 @@ _JSON_TAG = "json"
 
 @dataclass(frozen=True, slots=True)
 class ParsedYaml:
-    """What a file says, and where. `lines` counts from 1."""
+    """What a file says, and where. `lines` counts from 1; `value` has null or nothing at the place of a problem."""
 
     file: str
     value: Json
     lines: Mapping[FieldPath, int]
+    problems: tuple[PackProblem, ...] = ()
 
     def line_of(self, place: FieldPath) -> int:
         """Return the line of a value; of what encloses it when it is not there."""
@@ -62,7 +63,10 @@ def format_path(place: FieldPath) -> str:
 
 
 def parse_yaml(file: str, text: str, first_line: int = 1) -> ParsedYaml:
-    """Parse the one YAML document in `text`, which begins on `first_line` of `file`. Raises InvalidPack."""
+    """Parse the one YAML document in `text`, which begins on `first_line` of `file`.
+
+    Raises InvalidPack when there is no value to go on with.
+    """
     try:
         node = _Loader(text).get_single_node()
     except yaml.MarkedYAMLError as error:
@@ -74,9 +78,7 @@ def parse_yaml(file: str, text: str, first_line: int = 1) -> ParsedYaml:
         raise InvalidPack([PackProblem(file, line, "-", "contains a character that YAML does not allow")]) from None
     walk = _NodeReader(file, first_line)
     value = None if node is None else walk.value(node, ())
-    if walk.problems:
-        raise InvalidPack(walk.problems)
-    return ParsedYaml(file, value, walk.lines)
+    return ParsedYaml(file, value, walk.lines, tuple(walk.problems))
 
 
 class _Loader(Composer, CParser, BaseResolver):

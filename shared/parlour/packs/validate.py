@@ -17,7 +17,13 @@ def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_too
     unknown fields with the nearest known one, names that lead nowhere with those that would.
     """
     found = pack_parser.parse_pack(files)
-    problems = [*found.problems, *cross_references.find_reference_problems(found, endpoints)]
+    # Where a field is wrong by itself, its default or nothing is compared with other files: not worth a second problem.
+    between_files = [
+        problem
+        for problem in cross_references.find_reference_problems(found, endpoints)
+        if problem.field == "-" or not found.has_problem(problem.file, problem.field)
+    ]
+    problems = [*found.problems, *between_files]
     tenant = found.get_tenant()
     if problems or tenant is None:
         raise InvalidPack(sorted(dict.fromkeys(problems), key=_sort_key))

@@ -179,6 +179,7 @@ def _schema_problems(schema: JsonObject) -> Iterator[str]:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         yield f"is not a JSON Schema (draft 2020-12) at {error.json_path}"
+        return
     if schema.get("type") != "object":
         yield 'must describe an object: add "type": "object"'
     for reference in _references(schema):

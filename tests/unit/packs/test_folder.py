@@ -4,7 +4,7 @@ import pytest
 
 from parlour.infra.errors import InvalidPack, InvalidRequest
 from parlour.packs import folder
-from tests.unit.packs.sample_pack import SMALL_PACK
+from tests.unit.packs.sample_pack import SMALL_PACK, with_edit
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -21,13 +21,18 @@ def test_the_readme_and_what_begins_with_a_dot_are_passed_over(tmp_path: Path) -
     assert folder.read_folder(tmp_path) == {"tenant.yaml": "x"}
 
 
-def test_a_file_that_is_not_text_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "tenant.yaml").write_bytes(b"slug: \xff\n")
+def test_files_that_are_not_text_are_listed_with_the_other_mistakes(tmp_path: Path) -> None:
+    folder.write_folder(tmp_path, with_edit("bindings/front.yaml", "human: mira", "human: mia"))
+    (tmp_path / "humans" / "mira.yaml").write_bytes(b"display_name: Mira\nidentity: \xff\n")
+    (tmp_path / "documents" / "plan.pdf").write_bytes(b"%PDF \xff\n")
 
     with pytest.raises(InvalidPack) as caught:
         folder.read_folder(tmp_path)
 
-    assert caught.value.problems[0].file == "tenant.yaml"
+    binding, document, human = caught.value.problems
+    assert (binding.file, binding.line) == ("bindings/front.yaml", 2)
+    assert "the file name must be" in document.message
+    assert (human.file, human.line, human.message) == ("humans/mira.yaml", 2, "is not UTF-8 text")
 
 
 def test_there_must_be_a_folder(tmp_path: Path) -> None:

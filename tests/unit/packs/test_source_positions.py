@@ -90,10 +90,12 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 def test_what_cannot_be_read_safely_is_a_problem_soon(text: str) -> None:
     began = time.monotonic()
 
-    with pytest.raises(InvalidPack) as caught:
-        parse_yaml("x.yaml", text)
+    try:
+        problems = parse_yaml("x.yaml", text).problems
+    except InvalidPack as error:
+        problems = error.problems
 
-    assert caught.value.problems[0].file == "x.yaml"
+    assert problems[0].file == "x.yaml"
     assert time.monotonic() - began < 5
 
 
