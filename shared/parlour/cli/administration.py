@@ -155,14 +155,14 @@ def limits(
     rows = (
         (
             one["scope"],
-            one["key"],
             f"{one['tokens']:.0f}",
             one["refused_count"],
             rendering.format_time(one["refilled_at"]),
+            one["key"],
         )
         for one in found
     )
-    terminal.print_renderable(rendering.make_table(("what", "whose", "left", "refused", "last used"), rows))
+    terminal.print_renderable(rendering.make_table(("what", "left", "refused", "last used", "whose"), rows))
 
 
 def audit(

@@ -57,17 +57,16 @@ class ApiClient:
     stack_file: Path | None = None
 
     def with_local_defaults(self) -> "ApiClient":
-        """With what was not given taken from the local stack's file.
+        """Return it with what was not given taken from the local stack's file.
 
-        A URL that was given is never sent the file's key: the two belong together. Raises Misconfigured
-        when it remains unknown where to go.
+        The file's key is sent to the file's address only. Raises Misconfigured when it remains unknown where to go.
         """
-        if self.url:
-            return self
         file = _find_local_stack(self.dependencies.folder)
-        if file is None:
+        if file is None and not self.url:
             raise Misconfigured(_NO_DEPLOYMENT)
-        kept = _read_stack_file(file)
+        kept = _read_stack_file(file, self.url) if file else None
+        if file is None or kept is None:
+            return self
         tenant, key = self.tenant or kept["tenant"], self.key or kept["key"]
         return replace(self, url=kept["url"], tenant=tenant, key=key, stack_file=file.with_name(_STACK_FILE_NAME))
 
@@ -136,12 +135,20 @@ def _find_local_stack(folder: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _read_stack_file(file: Path) -> dict[str, str]:
+def _read_stack_file(file: Path, url: str) -> dict[str, str] | None:
+    """Return what `make run` wrote; None when a URL was given and is not the local stack's."""
     try:
         found = json.loads(file.read_text("utf-8"))
-        return {name: str(found[name]) for name in ("url", "tenant", "key")}
+        kept = {name: str(found[name]) for name in ("url", "tenant", "key")}
     except (OSError, ValueError, KeyError, TypeError):
+        if url:
+            return None
         raise Misconfigured(f"{file} is not a valid file of `make run`; run it again or pass --url") from None
+    return kept if not url or _normalize_url(url) == _normalize_url(kept["url"]) else None
+
+
+def _normalize_url(url: str) -> str:
+    return url.rstrip("/").replace("//localhost:", "//127.0.0.1:")
 
 
 _ERRORS_BY_CODE: dict[str, type[ParlourError]] = {

@@ -46,9 +46,19 @@ def test_the_local_stack_is_found_from_any_folder_of_the_checkout(checkout: Path
     assert (other.tenant, other.key) == ("other", "local-key")
 
 
-def test_the_local_key_is_never_sent_to_another_address(checkout: Path) -> None:
-    found = ApiClient(outside(checkout, unanswered), url="https://api.example").with_local_defaults()
-    assert (found.url, found.tenant, found.key) == ("https://api.example", "", "")
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8700", "http://127.0.0.1:8700/", "http://localhost:8700"])
+def test_the_local_stacks_own_address_gets_its_key(checkout: Path, url: str) -> None:
+    found = ApiClient(outside(checkout, unanswered), url=url, tenant="other").with_local_defaults()
+    assert (found.tenant, found.key) == ("other", "local-key")
+    assert found.stack_file is not None
+
+
+@pytest.mark.parametrize(
+    "url", ["https://api.example", "http://127.0.0.1:8701", "http://127.0.0.1:8700@api.example", "http://127.0.0.1:870"]
+)
+def test_the_local_key_is_never_sent_to_another_address(checkout: Path, url: str) -> None:
+    found = ApiClient(outside(checkout, unanswered), url=url).with_local_defaults()
+    assert (found.url, found.tenant, found.key, found.stack_file) == (url, "", "", None)
 
 
 def test_without_an_address_it_says_how_to_give_one(tmp_path: Path) -> None:
