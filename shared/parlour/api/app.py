@@ -7,6 +7,7 @@ from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
     administration,
+    agui,
     approvals,
     attention,
     changes,
@@ -63,6 +64,7 @@ def create_routes() -> FastAPI:
     error_responses.install_error_handlers(app)
     for topic in (
         sessions,
+        agui,
         session_list,
         conversations,
         phone_linking,

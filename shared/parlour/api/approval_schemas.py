@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
 from parlour.api.schemas import OptionalText, RequestModel, ResponseModel
 from parlour.approvals import question
@@ -98,6 +98,16 @@ class ApprovalAnswer(RequestModel):
     reason: Annotated[OptionalText, Field(max_length=500)] = ""
     arguments: dict[str, JsonValue] | None = None
     always: AlwaysAllow | None = None
+
+
+class InterruptAnswer(BaseModel):
+    """The payload of AG-UI's `resume` for a question. editedArgs: all arguments, which are shown again first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    approved: bool
+    reason: Annotated[OptionalText, Field(max_length=500)] = ""
+    edited_arguments: dict[str, JsonValue] | None = Field(default=None, alias="editedArgs")
 
 
 class ApprovalAnswerView(ResponseModel):

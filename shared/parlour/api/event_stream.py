@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
+from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from parlour.api.event_schemas import Event, event_to_json
@@ -15,7 +16,7 @@ from parlour.infra import log
 from parlour.infra.errors import ParlourError
 
 _RETRY_FRAME = "retry: 1000\n\n"
-_KEEP_ALIVE_FRAME = ": still here\n\n"
+KEEP_ALIVE_FRAME = ": still here\n\n"
 _RECORD_STATE = "entity_patch"
 """The kind of event that says how a record is stored now."""
 
@@ -31,6 +32,11 @@ class StreamTiming:
 
 LIVE_TIMING = StreamTiming()
 """Where bytes leave as they are written: under a web server."""
+
+
+def is_response_buffered(request: Request) -> bool:
+    """Whether the response will leave as a whole: behind API Gateway, where Mangum leaves its event in the scope."""
+    return "aws.event" in request.scope
 
 
 @dataclass(slots=True)
@@ -86,7 +92,7 @@ async def stream_events(
             yield "".join(to_sse_frame(event) for event in events)
         elif clock() - quiet_since >= timing.keep_alive:
             quiet_since = clock()
-            yield _KEEP_ALIVE_FRAME
+            yield KEEP_ALIVE_FRAME
         await anyio.sleep(timing.interval)
 
 

@@ -12,10 +12,14 @@ from parlour.infra.errors import PayloadTooLarge
 MAX_BODY_BYTES = 256 * 1024
 """The largest body of a request, a pack's excepted: 8,000 characters of any script and their escapes fit twice."""
 
+MAX_RUN_BYTES = 2 * 1024 * 1024
+"""The largest run of AG-UI: its clients send the whole conversation each time."""
+
 MAX_PACK_BYTES = 6 * 1024 * 1024
 """The largest pack: what a Lambda can be invoked with."""
 
 _PACK_PATH = "/v1/pack"
+_RUN_PATH = "/v1/agui/"
 _CONSOLE_PATH = "/console"
 #: Files whose names change with their content; an HTML page names those of its build.
 _HASHED_PATH = "/console/assets/"
@@ -67,6 +71,8 @@ class SecurityMiddleware:
 
 def max_body_bytes(path: str) -> int:
     """How many bytes the body of a request to `path` may have."""
+    if path.startswith(_RUN_PATH):
+        return MAX_RUN_BYTES
     return MAX_PACK_BYTES if path == _PACK_PATH else MAX_BODY_BYTES
 
 

@@ -56,6 +56,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "start_attachment": (409, 429),
     "post_message": (409, 429),
     "stream_events": (406,),
+    "run_agent": (406, 409, 429),
     "hand_over_session": (409,),
     "start_phone_link": (409,),
     "confirm_phone_link": (409,),

@@ -9,6 +9,11 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "update_session": {"title": "The crane on Friday", "pinned": True},
     "start_attachment": {"name": "crack-c4.jpg", "size_bytes": 482133},
     "post_message": {"text": "When does the crane come?", "client_message_id": "m-1"},
+    "run_agent": {
+        "threadId": "0198f000-0000-7000-8000-000000000001",
+        "runId": "run-1",
+        "messages": [{"id": "m-1", "role": "user", "content": "When does the crane come?"}],
+    },
     "hand_over_session": {"to": "contract-desk", "brief": "Asks what a late finish costs per day."},
     "start_phone_link": {"phone": "+447700900123", "consent": True},
     "confirm_phone_link": {"code": "482913"},

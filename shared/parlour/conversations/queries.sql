@@ -273,6 +273,38 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
  ORDER BY e.number
  LIMIT %(most)s;
 
+-- name: list_answering_turns
+-- The turns that answer a session's message, or the results of its tool calls; the id is null before a turn took it.
+-- `tool_call_id` is of a result. `state` is the message's: what answered an open question is answered without a turn.
+SELECT m.metadata ->> 'tool_call_id' AS tool_call_id, m.state, m.turn_id, COALESCE(t.state, '') AS turn_state
+  FROM messages m
+  LEFT JOIN turns t ON t.id = m.turn_id
+ WHERE m.session_id = %(session_id)s AND m.direction = 'inbound'
+   AND (m.id = %(message_id)s
+        OR m.kind = 'tool_result' AND m.metadata ->> 'tool_call_id' = ANY (%(tool_call_ids)s))
+ ORDER BY m.position;
+
+-- name: find_first_event
+-- The first event of a turn.
+SELECT number, kind, payload, turn_id, at FROM events WHERE turn_id = %(turn_id)s ORDER BY number LIMIT 1;
+
+-- name: find_reply_text
+-- The text of a session's reply.
+SELECT body AS text FROM messages
+ WHERE id = %(message_id)s AND session_id = %(session_id)s AND direction = 'outbound';
+
+-- name: list_asked_calls
+-- Of questions that are open in a session, or that are named: the number of the event that told of the call.
+SELECT a.id AS approval_id, max(e.number) AS event_number
+  FROM approvals a
+  JOIN tool_calls c ON c.id = a.tool_call_id
+  JOIN approvals f ON f.tool_call_id = c.id
+  JOIN events q ON q.turn_id = c.turn_id AND q.kind = 'approval' AND q.payload ->> 'approval_id' = f.id::text
+       AND q.payload ->> 'state' = 'asked'
+  JOIN events e ON e.turn_id = c.turn_id AND e.kind = 'tool_call' AND e.number < q.number
+ WHERE a.session_id = %(session_id)s AND (a.state = 'asked' OR a.id = ANY (%(approval_ids)s))
+ GROUP BY a.id;
+
 -- name: insert_message
 -- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
 -- has its session looked at later, should its wake-up get lost. It brings back a session that was put away, and gives one

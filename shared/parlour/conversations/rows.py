@@ -345,6 +345,31 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class AnsweringTurn:
+    """The turn that answers an inbound message, once one took it. `tool_call_id` is of a tool's result."""
+
+    tool_call_id: str | None
+    state: str
+    turn_id: UUID | None
+    turn_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """The number of the event that told of a call about which a person is asked."""
+
+    approval_id: UUID
+    event_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyText:
+    """The text of a reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One numbered event of a session's feed."""
 

@@ -8,6 +8,8 @@ from uuid import UUID
 from parlour.channels.attachment_content import MAX_FILE_WAIT
 from parlour.conversations.rows import (
     AnsweringSession,
+    AnsweringTurn,
+    AskedCall,
     Citation,
     Event,
     FailedTurn,
@@ -28,6 +30,7 @@ from parlour.conversations.rows import (
     PendingUpload,
     PressedButton,
     ReplyAddress,
+    ReplyText,
     SessionQueue,
     SessionReader,
     StepRow,
@@ -174,6 +177,35 @@ def insert_notice(tx: Transaction, **fields: object) -> None:
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
     """Uncount an attempt that failed through no fault of the turn."""
     tx.run(SQL["refund_attempt"], turn_id=turn_id, holder=lease.holder_id)
+
+
+def list_answering_turns(
+    tx: Transaction, session_id: UUID, message_id: UUID | None, tool_call_ids: Sequence[UUID]
+) -> list[AnsweringTurn]:
+    """Return the turns that answer a message or the results of tool calls, by when each came."""
+    return tx.all(
+        SQL["list_answering_turns"],
+        AnsweringTurn,
+        session_id=session_id,
+        message_id=message_id,
+        tool_call_ids=[str(call_id) for call_id in tool_call_ids],
+    )
+
+
+def find_first_event(tx: Transaction, turn_id: UUID) -> Event | None:
+    """Return the first event of a turn, if it has one."""
+    return tx.first(SQL["find_first_event"], Event, turn_id=turn_id)
+
+
+def find_reply_text(tx: Transaction, session_id: UUID, message_id: UUID) -> str | None:
+    """Return the text of a reply; None when it is not there."""
+    found = tx.first(SQL["find_reply_text"], ReplyText, session_id=session_id, message_id=message_id)
+    return found.text if found else None
+
+
+def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[UUID]) -> list[AskedCall]:
+    """Return where the feed told of the calls that open questions, or these, are about."""
+    return tx.all(SQL["list_asked_calls"], AskedCall, session_id=session_id, approval_ids=list(approval_ids))
 
 
 def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:

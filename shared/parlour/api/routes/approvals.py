@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
+from parlour.api.approval_answers import give_answer
 from parlour.api.approval_schemas import (
     ApprovalAnswer,
     ApprovalAnswerView,
@@ -17,12 +18,8 @@ from parlour.api.authorization import AnyCaller, Caller
 from parlour.api.schemas import PageCursor
 from parlour.approvals import approvals, grants
 from parlour.approvals.approvals import Answer
-from parlour.conversations import approval_answers
-from parlour.conversations.approval_answers import GivenAnswer
-from parlour.infra import log
-from parlour.infra.errors import Conflict, InvalidArguments, InvalidRequest, QueueUnavailable
-from parlour.principal import system_principal
-from parlour.tenancy import audit, roles
+from parlour.infra.errors import Conflict
+from parlour.tenancy import roles
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
 
@@ -77,23 +74,8 @@ def answer_approval(approval_id: UUID, body: ApprovalAnswer, caller: AnyCaller) 
     tool, records or rights changed since is a conflict, and the message says which.
     """
     _require_reader(caller)
-    given = Answer(body.decision, body.reason, body.arguments)
     who = caller.principal
-    # As the system, so that the records that the call names are compared as they were when the question was asked.
-    with (
-        caller.dependencies.databases.borrow() as database,
-        database.transaction(system_principal(who.tenant_id)) as tx,
-    ):
-        caller.check_session_token(approvals.get_approval(who, tx, approval_id).session_id)
-        try:
-            answered = approval_answers.answer_approval(who, tx, approval_id, given, caller.now)
-        except InvalidArguments as problem:
-            raise InvalidRequest(f"arguments: {problem}") from None
-        outcome = answered.outcome
-        if body.always and outcome.code == "approved":
-            grants.grant(who, tx, outcome.approval, body.always.tool, body.always.until, caller.now)
-        audit.add_entry(who, tx, f"approval.{outcome.code}", f"approval:{approval_id}", {}, caller.now)
-    _send(caller, answered)
+    outcome = give_answer(caller, approval_id, Answer(body.decision, body.reason, body.arguments), body.always)
     if outcome.code in {"closed", "expired", "changed"}:
         raise Conflict(outcome.text)
     return ApprovalAnswerView(
@@ -101,17 +83,6 @@ def answer_approval(approval_id: UUID, body: ApprovalAnswer, caller: AnyCaller) 
         message=outcome.text,
         approval=ApprovalView.from_approval(who, outcome.approval),
     )
-
-
-def _send(caller: Caller, answered: GivenAnswer) -> None:
-    """Wake the dispatcher or the conversation; where the queue is away, the sweep does it."""
-    try:
-        if answered.dispatch:
-            caller.dependencies.tools_queue.send([answered.dispatch])
-        if answered.wakeup:
-            caller.dependencies.turn_queues[answered.wakeup.queue_channel].send([answered.wakeup.message])
-    except QueueUnavailable as problem:
-        log.warning("wake_failed", code=problem.code)
 
 
 def _require_reader(caller: Caller) -> None:

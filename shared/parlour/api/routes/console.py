@@ -17,7 +17,7 @@ from parlour.api.configuration_schemas import (
     SignInView,
 )
 from parlour.api.dependencies import ApiDependencies
-from parlour.api.routes.sessions import is_response_buffered
+from parlour.api.event_stream import is_response_buffered
 from parlour.conversations.attachment_uploads import RULES
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database

@@ -14,7 +14,7 @@ from parlour.api import event_stream
 from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials, address_hash
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.event_schemas import Event, EventListView
-from parlour.api.event_stream import EventReader
+from parlour.api.event_stream import EventReader, is_response_buffered
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
     MessageAccepted,
@@ -217,11 +217,6 @@ def stream_events(
     tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
     frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
     return _EventStreamResponse(frames)
-
-
-def is_response_buffered(request: Request) -> bool:
-    """Whether the response will leave as a whole: behind API Gateway, where Mangum leaves its event in the scope."""
-    return "aws.event" in request.scope
 
 
 def _read_events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:

@@ -1,0 +1,251 @@
+"""A turn's events as AG-UI 1.0 has them. Pure.
+
+AG-UI cannot take back streamed text: text that is not the reply after all is dropped by a MESSAGES_SNAPSHOT without it,
+and the reply begins as a new message.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    AssistantMessage,
+    BaseEvent,
+    CustomEvent,
+    FunctionCall,
+    Interrupt,
+    Message,
+    MessagesSnapshotEvent,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCall,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+    ToolMessage,
+)
+
+from parlour.api.event_schemas import Event
+from parlour.approvals.rows import Approval
+from parlour.infra.json_values import JsonObject
+
+_STATE_PATHS = {"session": "turn", "context_usage": "context_usage"}
+"""The kinds of events that are state, and the member that each replaces."""
+
+_CUSTOM_KINDS = frozenset({"operation", "entity_patch"})
+
+_CLOSED_STATES = frozenset({"refused", "expired", "superseded", "done"})
+
+_RESPONSE_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "reason": {"type": "string", "maxLength": 500},
+        "editedArgs": {"type": "object", "description": "All arguments of the call. They are shown again first."},
+    },
+    "required": ["approved"],
+}
+
+
+def tool_call_id(event_number: int) -> str:
+    """Return the id of a call in AG-UI: the same in every run of its thread."""
+    return f"call-{event_number}"
+
+
+@dataclass(slots=True)
+class _Text:
+    """A message that is being streamed. White space at its end is held back: a reply has none."""
+
+    message: AssistantMessage
+    held_back: str = ""
+
+    @property
+    def shown(self) -> str:
+        return self.message.content or ""
+
+
+@dataclass(slots=True)
+class AguiRun:
+    """One run: translates events and keeps what the client now has of the conversation.
+
+    history      the client's messages, up to the one that is answered.
+    asked_calls  by approval, the number of the event that told of its call in an earlier run.
+    is_over      whether the terminal event was given out.
+    """
+
+    thread_id: str
+    run_id: str
+    history: Sequence[Message]
+    parent_run_id: str | None = None
+    asked_calls: dict[UUID, int] = field(default_factory=dict)
+    is_over: bool = field(default=False, init=False)
+    _messages: list[Message] = field(default_factory=list, init=False)
+    _message_count: int = field(default=0, init=False)
+    _text: _Text | None = field(default=None, init=False)
+    _open_calls: list[tuple[str, str]] = field(default_factory=list, init=False)
+    _problem: tuple[str, str] | None = field(default=None, init=False)
+
+    def begin(self, *, restates: bool) -> Iterator[BaseEvent]:
+        """Yield what opens the run; `restates` drops what the client has after the message that is answered."""
+        yield RunStartedEvent(
+            thread_id=self.thread_id,
+            run_id=self.run_id,
+            parent_run_id=self.parent_run_id,
+            protocol_version=PROTOCOL_VERSION,
+        )
+        if restates:
+            yield self._messages_snapshot()
+        yield StateSnapshotEvent(snapshot=dict.fromkeys(_STATE_PATHS.values()))
+
+    def translate(self, event: Event, replies: Mapping[UUID, str]) -> Iterator[BaseEvent]:
+        """Yield an event of a turn in AG-UI's terms; nothing of a kind that AG-UI's clients have no use for.
+
+        replies: the text of a reply by its id, for `done`.
+        """
+        payload = event.payload
+        match event.kind:
+            case "text_delta":
+                yield from self._stream(str(payload["text"]))
+            case "text_reset":
+                yield from self._retract()
+            case "tool_call":
+                yield from self._start_call(tool_call_id(event.number), str(payload["name"]))
+            case "tool_result":
+                yield from self._end_call(payload)
+            case "approval":
+                yield from self._approval(payload)
+            case "error":
+                self._problem = (str(payload["code"]), str(payload["message"]))
+            case "done" if self._problem is None:
+                yield from self._reply(replies.get(UUID(str(payload["message_id"])), ""))
+            case kind if kind in _STATE_PATHS:
+                yield StateDeltaEvent.model_validate(
+                    {"delta": [{"op": "add", "path": f"/{_STATE_PATHS[kind]}", "value": payload}]}
+                )
+            case kind if kind in _CUSTOM_KINDS:
+                yield CustomEvent(name=kind, value=payload)
+
+    def finish(self, open_questions: Sequence[Approval]) -> Iterator[BaseEvent]:
+        """Yield what ends the run: an error, the questions that the user is asked now, or success."""
+        if self._problem is not None:
+            yield from self.fail(*self._problem)
+            return
+        yield from self._end_text()
+        interrupts = [self._interrupt(one) for one in open_questions]
+        outcome = RunFinishedInterruptOutcome(interrupts=interrupts) if interrupts else RunFinishedSuccessOutcome()
+        self.is_over = True
+        yield RunFinishedEvent(thread_id=self.thread_id, run_id=self.run_id, outcome=outcome)
+
+    def fail(self, code: str, message: str) -> Iterator[BaseEvent]:
+        """Yield what ends a run that failed; what is open ends with it."""
+        self.is_over = True
+        yield RunErrorEvent(code=code, message=message)
+
+    def _stream(self, delta: str) -> Iterator[BaseEvent]:
+        text = self._text.held_back + delta if self._text else delta.lstrip()
+        shown = text.rstrip()
+        if shown:
+            yield from self._start_text()
+            assert self._text  # noqa: S101 - just begun
+            self._text.message.content = self._text.shown + shown
+            yield TextMessageContentEvent(message_id=self._text.message.id, delta=shown)
+        if self._text:
+            self._text.held_back = text[len(shown) :]
+
+    def _start_text(self) -> Iterator[BaseEvent]:
+        if self._text is None:
+            message = AssistantMessage(id=self._new_message_id())
+            self._text = _Text(message)
+            self._messages.append(message)
+            yield TextMessageStartEvent(message_id=message.id, role="assistant")
+
+    def _end_text(self) -> Iterator[BaseEvent]:
+        if self._text:
+            yield TextMessageEndEvent(message_id=self._text.message.id)
+            self._text = None
+
+    def _retract(self) -> Iterator[BaseEvent]:
+        """Drop the message that is being streamed."""
+        if self._text:
+            yield from self._end_text()
+            self._messages.pop()
+            yield self._messages_snapshot()
+
+    def _reply(self, reply: str) -> Iterator[BaseEvent]:
+        """Make the last message of the turn its reply, as it was stored: with questions, without false citations."""
+        if self._text and not reply.startswith(self._text.shown):
+            yield from self._retract()
+        if rest := reply[len(self._text.shown) if self._text else 0 :]:
+            if self._text:
+                self._text.held_back = ""
+            yield from self._stream(rest)
+        yield from self._end_text()
+
+    def _start_call(self, call_id: str, name: str) -> Iterator[BaseEvent]:
+        """Tell of a call by its name: its arguments and result are shown to members only."""
+        yield from self._end_text()
+        self._open_calls.append((call_id, name))
+        call = ToolCall(id=call_id, function=FunctionCall(name=name, arguments=""))
+        self._messages.append(AssistantMessage(id=call_id, tool_calls=[call]))
+        yield ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name)
+        yield ToolCallEndEvent(tool_call_id=call_id)
+
+    def _end_call(self, payload: JsonObject) -> Iterator[BaseEvent]:
+        call = next((one for one in self._open_calls if one[1] == payload["name"]), None)
+        if call is not None:
+            self._open_calls.remove(call)
+            outcome = {name: value for name, value in payload.items() if name != "name"}
+            yield self._call_result(call[0], outcome)
+
+    def _approval(self, payload: JsonObject) -> Iterator[BaseEvent]:
+        """Keep which call a question is about; give the call of a closed one its result, in the run that follows."""
+        approval_id, state = UUID(str(payload["approval_id"])), str(payload["state"])
+        call = next((one for one in reversed(self._open_calls) if one[1] == payload["tool"]), None)
+        if state == "asked" and call is not None:
+            self.asked_calls[approval_id] = int(call[0].removeprefix("call-"))
+        elif state in _CLOSED_STATES and approval_id in self.asked_calls:
+            yield self._call_result(
+                tool_call_id(self.asked_calls[approval_id]), {"ok": state == "done", "state": state}
+            )
+
+    def _call_result(self, call_id: str, outcome: JsonObject) -> BaseEvent:
+        message = ToolMessage(id=f"{call_id}-result", content=json.dumps(outcome), tool_call_id=call_id)
+        self._messages.append(message)
+        return ToolCallResultEvent(
+            message_id=message.id, tool_call_id=call_id, content=json.dumps(outcome), role="tool"
+        )
+
+    def _interrupt(self, approval: Approval) -> Interrupt:
+        number = self.asked_calls.get(approval.id)
+        return Interrupt(
+            id=str(approval.id),
+            reason="confirmation" if number is None else "tool_call",
+            message=approval.question,
+            tool_call_id=None if number is None else tool_call_id(number),
+            response_schema=_RESPONSE_SCHEMA,
+            expires_at=approval.expires_at.isoformat(),
+            metadata={"tool": approval.tool, "arguments": approval.arguments},
+        )
+
+    def _messages_snapshot(self) -> BaseEvent:
+        return MessagesSnapshotEvent(messages=[*self.history, *self._messages])
+
+    def _new_message_id(self) -> str:
+        self._message_count += 1
+        return f"{self.run_id}-{self._message_count}"
+
+
+def new_run(given: RunAgentInput, history: Sequence[Message]) -> AguiRun:
+    """Return the run that a client asks for."""
+    return AguiRun(given.thread_id, given.run_id, history, given.parent_run_id)

@@ -1,0 +1,88 @@
+"""Following the answer to one message: the events of the turns that answer it, and no others of its session."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from parlour.approvals import approvals
+from parlour.conversations import event_feed, store
+from parlour.conversations.rows import AnsweringTurn, Event
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+
+_EVENTS_PER_LOOK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerProgress:
+    """What is new. replies: the texts of the replies whose `done` is among the events, by message id.
+
+    is_over: the turns have ended, and these are their last events.
+    """
+
+    events: Sequence[Event] = ()
+    replies: Mapping[UUID, str] = field(default_factory=dict)
+    is_over: bool = False
+
+
+@dataclass(slots=True)
+class AnswerFollower:
+    """One follower's place in the answer to a message, to the outcomes of tool calls, or to both.
+
+    call_ids        the calls whose outcomes are waited for, because a person answered a question about them.
+    asked_call_ids  the calls that the message may be a typed answer to: it then has no turn, their outcomes have.
+    """
+
+    session_id: UUID
+    message_id: UUID | None
+    call_ids: Sequence[UUID] = ()
+    asked_call_ids: Sequence[UUID] = ()
+    _number: int | None = field(default=None, init=False)
+
+    def read_new(self, principal: Principal, tx: Transaction) -> AnswerProgress:
+        """Return what is new since the last look. The turns are read before their events, so an ended turn is whole."""
+        answering = self._answering_turns(tx)
+        turn_ids = {one.turn_id for one in answering if one.turn_id}
+        has_ended = bool(answering) and all(one.turn_id and one.turn_state != "open" for one in answering)
+        if self._number is None and not self._find_beginning(tx, turn_ids):
+            return AnswerProgress(is_over=has_ended)
+        read = event_feed.list_events(principal, tx, self.session_id, self._number or 0, _EVENTS_PER_LOOK)
+        if read:
+            self._number = read[-1].number
+        events = [event for event in read if event.turn_id in turn_ids]
+        replies: dict[UUID, str] = {}
+        for event in events:
+            if event.kind == "done":
+                message_id = UUID(str(event.payload["message_id"]))
+                replies[message_id] = store.find_reply_text(tx, self.session_id, message_id) or ""
+        return AnswerProgress(events, replies, has_ended and len(read) < _EVENTS_PER_LOOK)
+
+    def _answering_turns(self, tx: Transaction) -> list[AnsweringTurn]:
+        """Return the turns that are followed; empty while one of them is not known."""
+        calls = {str(call_id) for call_id in self.call_ids}
+        asked = {str(call_id) for call_id in self.asked_call_ids}
+        rows = store.list_answering_turns(tx, self.session_id, self.message_id, [*self.call_ids, *self.asked_call_ids])
+        message = next((one for one in rows if one.tool_call_id is None), None)
+        results = [one for one in rows if one.tool_call_id in calls]
+        if message is not None and message.turn_id is None and message.state == "answered":
+            typed = [one for one in rows if one.tool_call_id in asked]
+            return [*results, *typed]
+        is_known = len({one.tool_call_id for one in results}) == len(calls) and (message or self.message_id is None)
+        return [*([message] if message else []), *results] if is_known else []
+
+    def _find_beginning(self, tx: Transaction, turn_ids: set[UUID]) -> bool:
+        """Set the place before the first event of these turns; False while there is none."""
+        first = [event.number for turn_id in turn_ids if (event := store.find_first_event(tx, turn_id))]
+        if first:
+            self._number = min(first) - 1
+        return bool(first)
+
+
+def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[UUID] = ()) -> Mapping[UUID, int]:
+    """Return, by approval, the number of the event that told of its call: of open questions, and of those named."""
+    return {row.approval_id: row.event_number for row in store.list_asked_calls(tx, session_id, approval_ids)}
+
+
+def list_open_call_ids(tx: Transaction, session_id: UUID) -> list[UUID]:
+    """Return the calls about which the session's user is asked now."""
+    return [one.tool_call_id for one in approvals.list_open(tx, session_id) if one.approver == "user"]

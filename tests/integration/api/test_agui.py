@@ -1,0 +1,232 @@
+"""AG-UI with its official client: every event is one of the protocol's, and every stream ends once."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ag_ui.core import Event
+from pydantic import BaseModel, TypeAdapter
+
+from parlour.infra.errors import ProviderUnavailable
+from parlour.infra.postgres import Database
+from parlour.models.model import ModelRequest, StreamPart, TextDelta
+from parlour.testing.doubles import ScriptedModel
+from tests.approval_harness import ApprovalHarness
+from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
+from tests.integration.api.live_api import LiveApi, run_live_api
+from tests.node import NODE
+
+_CLIENT = Path(__file__).parents[2] / "protocol_server" / "agui.mjs"
+_EVENTS: TypeAdapter[Any] = TypeAdapter(Event)
+_TERMINAL = {"RUN_FINISHED", "RUN_ERROR"}
+
+
+class OfficialClient:
+    """One `HttpAgent` on one thread."""
+
+    def __init__(self, api: LiveApi, session: dict[str, str]) -> None:
+        address = f"{api.url}/v1/agui/site-desk"
+        self._process = subprocess.Popen(
+            [NODE, str(_CLIENT), address, session["token"], session["session_id"]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._count = 0
+
+    def say(self, text: str, **more: Any) -> dict[str, Any]:
+        self._count += 1
+        return self.run(message={"id": f"u{self._count}", "content": text}, **more)
+
+    def run(self, **run: Any) -> dict[str, Any]:
+        """Run the agent; every event of a run that was not cut is checked."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(run) + "\n")
+        self._process.stdin.flush()
+        result: dict[str, Any] = json.loads(self._process.stdout.readline())
+        if "abort" not in run:
+            assert result["events"], result["failures"]
+            check_stream(result["events"])
+        return result
+
+    def close(self) -> None:
+        self._process.communicate(timeout=10)
+
+
+def check_stream(events: list[dict[str, Any]]) -> None:
+    """Each event is one of the protocol's, without fields that it does not know; the last one alone ends the run."""
+    for event in events:
+        _forbid_unknown_fields(_EVENTS.validate_python(event))
+    assert events[0]["type"] == "RUN_STARTED"
+    assert [event["type"] for event in events if event["type"] in _TERMINAL] == [events[-1]["type"]]
+
+
+def _forbid_unknown_fields(value: object) -> None:
+    if isinstance(value, BaseModel):
+        assert not value.model_extra, value
+        for name in type(value).model_fields:
+            _forbid_unknown_fields(getattr(value, name))
+    elif isinstance(value, list):
+        for item in value:
+            _forbid_unknown_fields(item)
+
+
+class BreakingModel(ScriptedModel):
+    """Breaks off in the middle of its first answer."""
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
+        if not self.requests:
+            self.requests.append(request)
+            yield TextDelta("It comes on Thurs")
+            raise ProviderUnavailable
+        yield from super().stream(request, seconds_left=seconds_left)
+
+
+@pytest.fixture
+def asking(conversation: ConversationHarness) -> ApprovalHarness:
+    conversation.clock.now = datetime.now(UTC)  # the client does not answer what has expired
+    harness = ApprovalHarness(conversation)
+    harness.add_tool()
+    return harness
+
+
+@pytest.fixture
+def api(
+    conversation: ConversationHarness, open_database: Callable[[], Database], asking: ApprovalHarness
+) -> Iterator[LiveApi]:
+    with run_live_api(conversation, open_database, asking) as running:
+        yield running
+
+
+@pytest.fixture
+def client(api: LiveApi) -> Iterator[OfficialClient]:
+    with closing(OfficialClient(api, api.open_session())) as official:
+        yield official
+
+
+def kinds(result: dict[str, Any]) -> list[str]:
+    return [event["type"] for event in result["events"]]
+
+
+def test_text_tools_and_state_reach_the_client(api: LiveApi, client: OfficialClient) -> None:
+    api.conversation.model.script = [
+        [*text_answer("Let me look."), *search_call("crane")],
+        text_answer("On Friday. [9]"),
+        text_answer("At nine."),
+    ]
+    first = client.say("When does the crane come?")
+    assert first["failures"] == []
+    assert [(one["role"], one.get("content")) for one in first["messages"] if one["role"] != "tool"] == [
+        ("user", "When does the crane come?"),
+        ("assistant", "Let me look."),
+        ("assistant", None),
+        ("assistant", "On Friday."),
+    ]
+    (result,) = [one for one in first["messages"] if one["role"] == "tool"]
+    assert json.loads(result["content"]) == {"ok": True}
+    assert first["state"]["turn"]["number"] == 1
+    assert first["state"]["context_usage"]["step"] == 2
+    assert first["events"][-1]["outcome"] == {"type": "success"}
+    second = client.say("At what time?")
+    assert second["messages"][-1]["content"] == "At nine."
+    assert len(api.conversation.query("SELECT id FROM messages WHERE direction = 'inbound'")) == 2
+
+
+def test_a_question_is_an_interrupt_and_its_answer_resumes(
+    api: LiveApi, client: OfficialClient, asking: ApprovalHarness
+) -> None:
+    api.conversation.model.script = [
+        tool_call("page", message="clear the north side"),
+        text_answer("The foreman knows."),
+    ]
+    asked = client.say("Page the foreman")
+    (interrupt,) = asked["interrupts"]
+    assert interrupt["message"] == asking.latest().question
+    assert interrupt["metadata"] == {"tool": "page", "arguments": {"message": "clear the north side"}}
+    (call,) = [event for event in asked["events"] if event["type"] == "TOOL_CALL_START"]
+    assert (interrupt["reason"], interrupt["toolCallId"]) == ("tool_call", call["toolCallId"])
+    assert "TOOL_CALL_RESULT" not in kinds(asked)
+    assert asking.runs == []
+    yes = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
+    resumed = client.run(resume=yes)
+    assert (resumed["failures"], resumed["interrupts"]) == ([], [])
+    (result,) = [event for event in resumed["events"] if event["type"] == "TOOL_CALL_RESULT"]
+    assert (result["toolCallId"], json.loads(result["content"])["ok"]) == (call["toolCallId"], True)
+    assert "TOOL_CALL_START" not in kinds(resumed)
+    assert resumed["messages"][-1]["content"] == "The foreman knows."
+    assert len(asking.runs) == 1
+    again = client.run(resume=yes)
+    assert again["messages"][-1]["content"] == "The foreman knows."
+    assert len(asking.runs) == 1
+
+
+def test_edited_arguments_are_asked_again_and_an_abandoned_question_is_refused(
+    api: LiveApi, client: OfficialClient, asking: ApprovalHarness
+) -> None:
+    api.conversation.model.script = [tool_call("page", message="north"), text_answer("Then not.")]
+    (interrupt,) = client.say("Page the foreman")["interrupts"]
+    edited = {"approved": True, "editedArgs": {"message": "south"}}
+    again = client.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": edited}])
+    (second,) = again["interrupts"]
+    assert second["metadata"]["arguments"] == {"message": "south"}
+    assert second["id"] != interrupt["id"]
+    assert second["toolCallId"] == interrupt["toolCallId"]
+    resumed = client.run(resume=[{"interruptId": second["id"], "status": "cancelled"}])
+    assert (resumed["messages"][-1]["content"], resumed["interrupts"]) == ("Then not.", [])
+    assert asking.runs == []
+
+
+def test_a_question_answered_in_words_is_followed(api: LiveApi, asking: ApprovalHarness) -> None:
+    session = api.open_session()
+    api.conversation.model.script = [tool_call("page", message="north"), text_answer("The foreman knows.")]
+    with closing(OfficialClient(api, session)) as first, closing(OfficialClient(api, session)) as second:
+        assert first.say("Page the foreman")["interrupts"]
+        answered = second.run(message={"id": "typed", "content": "yes"})
+    assert answered["messages"][-1]["content"] == "The foreman knows."
+    assert len(asking.runs) == 1
+
+
+def test_a_fallback_in_mid_answer_begins_a_new_message(api: LiveApi, client: OfficialClient) -> None:
+    api.conversation.model = BreakingModel()
+    api.conversation.model.script = [text_answer("It comes on Friday.")]
+    result = client.say("When does the crane come?")
+    assert result["failures"] == []
+    assert [one.get("content") for one in result["messages"]] == ["When does the crane come?", "It comes on Friday."]
+    starts = [event["messageId"] for event in result["events"] if event["type"] == "TEXT_MESSAGE_START"]
+    assert len({*starts}) == 2
+    at = kinds(result).index("MESSAGES_SNAPSHOT")
+    assert kinds(result)[at - 1] == "TEXT_MESSAGE_END"
+    assert [one["id"] for one in result["events"][at]["messages"]] == ["u1"]
+
+
+def test_a_turn_without_a_usual_reply_ends_with_an_error(api: LiveApi, client: OfficialClient) -> None:
+    api.conversation.model.script = [ProviderUnavailable() for _ in range(8)]
+    result = client.say("When does the crane come?")
+    error = result["events"][-1]
+    assert (error["type"], error["code"]) == ("RUN_ERROR", "provider_unavailable")
+    assert result["failures"]
+    api.conversation.model.script = [text_answer("On Friday.")]
+    assert client.say("And now?")["messages"][-1]["content"] == "On Friday."
+
+
+def test_a_run_that_was_cut_is_followed_again_and_answered_once(api: LiveApi, client: OfficialClient) -> None:
+    api.conversation.model.script = [
+        [*text_answer("Let me look."), *search_call("crane")],
+        text_answer("On Friday."),
+    ]
+    client.say("When does the crane come?", abort=4)
+    for cut in range(2, 12):
+        client.run(abort=cut)
+    result = client.run()
+    assert [one.get("content") for one in result["messages"] if one["role"] == "assistant"] == [
+        "Let me look.",
+        None,
+        "On Friday.",
+    ]
+    assert len(api.conversation.model.requests) == 2
