@@ -4,8 +4,12 @@ from datetime import timedelta
 
 from parlour.approvals import approvals, grants
 from parlour.approvals.approvals import Answer
+from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
+from parlour.conversations import answer_follower
+from parlour.conversations.answer_follower import AnswerFollower
 from parlour.infra.json_values import JsonObject
+from parlour.principal import Principal
 from tests.approval_harness import ApprovalHarness
 from tests.conversation_harness import ConversationHarness, text_answer
 
@@ -35,10 +39,24 @@ def answer_questions(conversation: ConversationHarness) -> None:
     _allow_for_longer(asking)
     visitor = conversation.create_visitor()
     asked = asking.ask_web(visitor, message="web")
-    asking.answer(visitor, asked, Answer("refuse"))
+    _follow_answer(asking, visitor, asked)
     conversation.send_web(visitor, conversation.find_session(visitor), "And?")
     asking.run_result_turn()
     asking.ask_whatsapp("ask-8", message="for the evening")
+
+
+def _follow_answer(asking: ApprovalHarness, visitor: Principal, asked: Approval) -> None:
+    """The visitor follows the turn that asks, and after their answer the one that has its outcome."""
+    conversation = asking.conversation
+    with conversation.database.transaction(visitor) as tx:
+        assert answer_follower.list_open_call_ids(tx, asked.session_id) == [asked.tool_call_id]
+        assert answer_follower.list_asked_calls(tx, asked.session_id, [asked.id]).keys() == {asked.id}
+    asking.answer(visitor, asked, Answer("refuse"))
+    asking.run_result_turn()
+    with conversation.database.transaction(visitor) as tx:
+        progress = AnswerFollower(asked.session_id, None, [asked.tool_call_id]).read_new(visitor, tx)
+    assert progress.is_over
+    assert [*progress.replies.values()] == ["Done."]
 
 
 def _allow_for_longer(asking: ApprovalHarness) -> None:

@@ -212,6 +212,19 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     ],
     "POST /v1/sessions": [("/v1/sessions", {"json": {"tenant": "acme", "binding": "desk", "entity": CLOSED}})],
     "POST /v1/sessions/{session_id}/handoff": [(f"/v1/sessions/{SESSION}/handoff", {"json": {"to": "desk"}})],
+    "POST /v1/agui/{binding}": [
+        (
+            "/v1/agui/desk",
+            {
+                "json": {
+                    "threadId": str(SESSION),
+                    "runId": "r",
+                    "messages": [{"id": "m", "role": "user", "content": "Hello"}],
+                    "resume": [{"interruptId": str(APPROVAL), "status": "resolved", "payload": {"approved": True}}],
+                }
+            },
+        )
+    ],
     "POST /v1/sessions/{session_id}/messages": [(f"/v1/sessions/{SESSION}/messages", {"json": {"text": "Hello"}})],
     "POST /v1/entities": [
         ("/v1/entities", {"json": {"type": "task", "name": "A", "project": CLOSED}}),

@@ -1,4 +1,4 @@
-"""A turn's events as AG-UI 1.0 has them. Pure.
+"""A turn's events as AG-UI 1.0 has them.
 
 AG-UI cannot take back streamed text: text that is not the reply after all is dropped by a MESSAGES_SNAPSHOT without it,
 and the reply begins as a new message.

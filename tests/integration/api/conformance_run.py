@@ -28,8 +28,8 @@ _CHECKS = (
     "allow_header_conformance",
 )
 
-_ENDLESS = "/v1/sessions/{session_id}/stream"
-"""The same events as in a list; a stream of a session without a finished turn lasts five minutes."""
+_ENDLESS = ["/v1/sessions/{session_id}/stream", "/v1/agui/{binding}"]
+"""A stream of a session without a finished turn lasts five minutes; `test_agui.py` checks the events of a run."""
 
 _WITH_SLASHES = "move_document"
 """A document's handle has slashes: other methods at this path take it for a document called `.../place`."""
