@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from tests.stories import words
@@ -50,6 +51,12 @@ def until[T](look: Callable[[], T], what: str, seconds: float = 120) -> T:
         assert time.monotonic() < deadline, f"{what} did not arrive within {seconds:.0f} s"
         time.sleep(_LOOK_EVERY)
     return found
+
+
+def moved(day: str, spelt: str = "%Y-%m-%d") -> str:
+    """Return a date of the example's files (ISO) as it is after an apply today: weeks later."""
+    weeks = (datetime.now(UTC).date() - words.EXAMPLE_PLAYS_ON).days // 7
+    return (date.fromisoformat(day) + timedelta(weeks=weeks)).strftime(spelt)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The words that the stories share with the product and that a rename may change: this file alone has them."""
 
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +35,8 @@ COMMAND_URL, COMMAND_TENANT, COMMAND_KEY = "PARLOUR_URL", "PARLOUR_TENANT", "PAR
 
 # The example pack
 
+#: The day of its files; an apply moves it, with all dates, to the current week.
+EXAMPLE_PLAYS_ON = date(2026, 3, 2)
 SITE_DESK, CONTRACT_DESK = "site-desk", "contract-desk"
 GUPSHUP_APP, GUPSHUP_NUMBER = "ParlourDemo", "447700900142"
 CLOUD_NUMBER_ID = "104729350000142"

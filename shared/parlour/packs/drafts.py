@@ -26,8 +26,12 @@ LINK_HOSTS_SETTING = "link_hosts"
 OWN_HOSTS_SETTING = "own_hosts"
 """Further such hosts, which follow from the rest of the pack."""
 
+PLAYS_ON_SETTING = "plays_on"
+"""The tenant's setting that says which day is today in its pack, as the last apply moved it."""
+
 #: The tenant's settings that a pack says, with the value of a pack that says nothing.
 TENANT_SETTINGS: Mapping[str, Json] = {
+    PLAYS_ON_SETTING: "",
     TOOL_HOSTS_SETTING: [],
     LINK_HOSTS_SETTING: [],
     OWN_HOSTS_SETTING: [],
@@ -53,6 +57,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
     fields: JsonObject = {
         "slug": tenant.slug,
         "display_name": tenant.display_name,
+        PLAYS_ON_SETTING: tenant.plays_on,
         TOOL_HOSTS_SETTING: [*tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},

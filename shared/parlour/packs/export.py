@@ -12,7 +12,7 @@ from parlour.infra.postgres import Database
 from parlour.models import spend
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import built_in_tools, front_matter, model_validation, store
-from parlour.packs.drafts import LINK_HOSTS_SETTING, TOOL_HOSTS_SETTING
+from parlour.packs.drafts import LINK_HOSTS_SETTING, PLAYS_ON_SETTING, TOOL_HOSTS_SETTING
 from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
 from parlour.packs.items import ConfigKind
 from parlour.packs.pack_model import PackModel
@@ -63,6 +63,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     shown = {one.key for one in entities}
     secrets = {one.name: one.config["reference"] for one in configuration if one.kind == "secret"}
     row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
+    row["plays_on"] = tenant.settings.get(PLAYS_ON_SETTING, "")
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
     row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
     row["replies"] = tenant.settings.get(REPLIES_SETTING, {})

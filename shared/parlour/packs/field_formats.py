@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 from zoneinfo import available_timezones
@@ -145,6 +145,14 @@ def iso_date(value: str) -> str:
     except ValueError:
         raise ValueError("must be an ISO date or time, like 2026-02-17 or 2026-02-17T09:30") from None
     return value
+
+
+def iso_day(value: str) -> str:
+    """Return an ISO date without a time; empty when there is none."""
+    try:
+        return value and date.fromisoformat(iso_date(value)).isoformat()
+    except ValueError:
+        raise ValueError("must be an ISO date, like 2026-02-17") from None
 
 
 def scalar_value(value: object) -> object:

@@ -73,6 +73,12 @@ class Tenant(PackModel):
 
     slug: Slug = Field(description="The tenant's short name, in addresses and commands.")
     display_name: Name = Field(description="The tenant's name, as people read it.")
+    plays_on: Annotated[str, AfterValidator(field_formats.iso_day)] = Field(
+        default="",
+        description="For examples: the day that is today in the pack, as 2026-03-02. Each apply moves all dates of the "
+        "pack by whole weeks, so that this day is in the seven days up to the apply. Moved are 2026-03-02, 2 March, "
+        "2 Mar 2026, 2 to 5 March, March 2026 and March.",
+    )
     daily_cap_usd: Annotated[float, AfterValidator(field_formats.daily_cap)] | None = Field(
         default=None,
         description="Most that model calls may cost per day, in US dollars. Left out, the cap does not change.",

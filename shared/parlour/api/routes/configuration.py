@@ -30,12 +30,12 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.secrets import SecretStatus
 from parlour.packs.apply import ApplyOptions, apply
+from parlour.packs.date_shift import validate_on
 from parlour.packs.export import export
 from parlour.packs.merge import Decisions
 from parlour.packs.prune import prune_pack
 from parlour.packs.status import read_status
 from parlour.packs.undo import undo_apply
-from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, roles, tenant_secrets, tenants
 from parlour.tenancy.authentication import Credentials
@@ -53,7 +53,7 @@ def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredent
     with services.databases.borrow() as database:
         principal = _authenticate_applier(services, database, given, now)
         roles.require_role(principal, "admin")
-        read = validate(pack.files)
+        read = validate_on(pack.files, now.date())
         if given.tenant not in {"", read.tenant.slug}:
             raise InvalidRequest(
                 f"this pack is for tenant '{read.tenant.slug}'; run: parlour --tenant {read.tenant.slug} apply ..."
