@@ -1,12 +1,12 @@
 """The model that answers where no model key is configured: it searches, quotes what it finds and cites it.
 
+Asked for the records of one type ("Which tasks are due?"), it searches that type a second time and lists them.
+
 It is deterministic: the same request gets the same answer, tool call ids included.
 """
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
@@ -20,7 +20,8 @@ from parlour.models.model import (
     object_items,
 )
 from parlour.models.model_routing import OFFLINE_PROVIDER
-from parlour.models.words import content_words, family, sentences, stems, vocabulary
+from parlour.models.offline_quotes import choose_quotes, find_listed_type, list_records
+from parlour.models.words import content_words, vocabulary
 
 #: The one tool that it calls.
 SEARCH = "search_knowledge"
@@ -64,11 +65,9 @@ _PICTURE = re.compile(r'"data":"[^"]*"')
 _MAX_WORDS_ABOUT_IT = 2
 
 _MAX_QUERY_CHARS = 1_000
-_MAX_QUOTE_CHARS = 480
-_MAX_QUOTES = 3
 
-#: Of the best passage's score: what a further passage must reach to be quoted too.
-_MIN_OF_BEST = 0.6
+#: How many records of one type it lists: as many as one search returns.
+_MAX_LISTED = 10
 
 
 class OfflineModel:
@@ -102,12 +101,15 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
         return _text(_GREETING)
     if _ASKS_ABOUT_IT.search(question) and len(meant) <= _MAX_WORDS_ABOUT_IT:
         return _text(_ABOUT_ITSELF)
-    if results:
-        return _text(f"{NOTE}\n\n{_quoted(question, results)}")
+    listed = find_listed_type(question, _documents(results[:1]))
+    if results and (listed is None or len(results) > 1):
+        return _text(f"{NOTE}\n\n{_quoted(question, results, listed)}")
     if all(tool.get("name") != SEARCH for tool in request.tools):
         return _text(f"{NOTE}\n\n{_NO_SEARCH}")
     call_id = f"{OFFLINE_CALL_PREFIX}{canonical_digest([canonical_json(request.to_json())])[:24]}"
     given: JsonObject = {"query": question[:_MAX_QUERY_CHARS]}
+    if listed:
+        given |= {"scope": "type", "of": listed, "limit": _MAX_LISTED}
     return ({"type": "tool_use", "id": call_id, "name": SEARCH, "input": given},)
 
 
@@ -125,39 +127,13 @@ def _conversation(request: ModelRequest) -> tuple[str, bool, list[JsonObject]]:
     return asked[-1] if asked else "", len(asked) < 2, results
 
 
-def _quoted(question: str, results: list[JsonObject]) -> str:
-    lines = [f"- {_BRACKETED.sub(r'(\1)', text)} [{number}]" for text, number in _quotes(question, _documents(results))]
+def _quoted(question: str, results: list[JsonObject], listed: str | None) -> str:
+    found = list_records(listed, _documents(results[1:])) if listed else []
+    quotes = found or choose_quotes(question, _documents(results))
+    lines = [f"- {_BRACKETED.sub(r'(\1)', quote.text)} [{quote.number}]" for quote in quotes]
     if lines:
         return "\n".join(lines)
     return _BROKEN if all(result.get("is_error") for result in results) else _NOTHING
-
-
-def _quotes(question: str, documents: list[JsonObject]) -> list[tuple[str, int]]:
-    """Return the sentences that share the most with the question, with their documents' numbers, best first.
-
-    The words of title and heading count as the sentence's own, once the sentence itself shares one. A word that fewer
-    sentences have weighs more. Of sentences that share the same, the search's first comes first.
-    """
-    wanted = _families(question)
-    shared: dict[tuple[str, int], set[str]] = {}
-    counts = Counter[str]()
-    for entry in documents:
-        about = _families(f"{entry.get('title', '')} {entry.get('metadata', '')}")
-        for sentence in sentences(str(entry.get("contents", ""))):
-            own = _families(sentence.text)
-            counts.update(own)
-            if wanted & own and isinstance(number := entry.get("document"), int):
-                text = sentence.text
-                shortened = text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS].rsplit(None, 1)[0] + " …"
-                shared[shortened, number] = wanted & (own | about | _families(sentence.heading))
-    weights = {word: math.log(1 + counts.total() / (1 + counts[word])) for word in wanted}
-    scores = {quote: math.fsum(weights[word] for word in words) for quote, words in shared.items()}
-    best = sorted(scores, key=lambda quote: -scores[quote])[:_MAX_QUOTES]
-    return [quote for quote in best if scores[quote] >= _MIN_OF_BEST * scores[best[0]]]
-
-
-def _families(text: str) -> set[str]:
-    return set(map(family, stems(text)))
 
 
 def _documents(results: list[JsonObject]) -> list[JsonObject]:

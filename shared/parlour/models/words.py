@@ -73,7 +73,7 @@ _EMPTY_WORDS = vocabulary(
     "a about after again all also am an and any anybody anyone anything are as at be been being but by can cant "
     "come comes coming could did didnt do does doesnt doing done dont find for from get give go going got had "
     "happen happened happening happens has have having he her here hers him his how i if im in into is it its ive "
-    "just kindly know let like look make many may me might mine more much must my need no not now of off on one "
+    "just kindly know let like list look make many may me might mine more much must my need no not now of off on one "
     "only or our ours out over own per please say says shall she should show so some somebody someone something "
     "still tell than that the their theirs them then there these they thing this those time to too under until up "
     "us very want was we were what whats when where whether which while who whom whose why will with within would "
@@ -144,7 +144,7 @@ def _stem(word: str) -> str:
     for ending, put in _STEM_ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith(("ss", "us", "is")):
             return _DOUBLED.sub(r"\1", word.removesuffix(ending) + put).removesuffix("e")
-    return word.removesuffix("e") if len(word) > 4 else word
+    return word.removesuffix("e") if len(word) > 3 else word
 
 
 def _root(stem: str) -> str:

@@ -232,3 +232,20 @@ def test_what_the_runtime_adds_is_not_part_of_the_question(layer: str) -> None:
 def test_asked_what_it_can_do_it_says_so_without_a_search() -> None:
     assert reply(user("What can you help me with?")).startswith("I search the documents")
     assert query(user("How can you help us with the retention on bill RA-07?"))
+
+
+def test_a_question_for_records_of_a_type_searches_that_type_and_lists_them() -> None:
+    def task(number: int) -> JsonObject:
+        return {"document": number, "contents": f"Task T-{number}, open.", "record": f"task/T-{number}"}
+
+    asked, first = user("Which tasks are open?"), ask(user("Which tasks are open?")).blocks
+    talk: list[JsonObject] = [
+        asked,
+        {"role": "assistant", "content": list(first)},
+        result({"documents": [task(2), *DOCUMENTS]}),
+    ]
+    (call,) = ask(*talk).blocks
+    assert call["input"] == {"query": "Which tasks are open?", "scope": "type", "of": "task", "limit": 10}
+    talk += [{"role": "assistant", "content": [call]}, result({"documents": [task(3), task(2)]})]
+    assert reply(*talk) == f"{NOTE}\n\n- Task T-2, open. [2]\n- Task T-3, open. [3]"
+    assert "[2]" in reply(*talk[:-1], result("not json", is_error=True))

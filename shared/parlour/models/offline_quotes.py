@@ -1,0 +1,154 @@
+"""What the offline model quotes of search results. Pure: words are counted, not understood."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from parlour.infra.json_values import JsonObject
+from parlour.models.words import Sentence, family, sentences, stems
+
+_MAX_QUOTE_CHARS = 480
+_MAX_PASSAGE_CHARS = 800
+_MAX_QUOTES = 3
+
+#: Of the best sentence's score: what a further sentence must reach to be quoted too.
+_MIN_OF_BEST = 0.6
+
+#: Of the weight of the question's words: what the best sentence must share, or the search's first passage says more.
+_MIN_OF_QUESTION = 0.35
+
+#: How much more a sentence counts that has what the question asks for: a name, a date, a number.
+_ANSWER_BONUS = 1.5
+
+_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'-]+ [A-Z][\w'-]+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\b\d{1,2}(?:\.|st|nd|rd|th)? (?:of )?[A-Z][a-z]{2,8}\b|\b\d\d?:\d\d\b")
+_AMOUNT = re.compile(r"\d")
+#: What a question asks for by its first words, and what an answer to it has.
+_WANTED = (
+    (re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE), _NAME),
+    (re.compile(r"\b(?:when|what time|which day|what date)\b", re.IGNORECASE), _DATE),
+    (
+        re.compile(r"\bhow (?:much|many|long|wide|deep|high|tall|heavy|old|far|big|large|often|late)\b", re.IGNORECASE),
+        _AMOUNT,
+    ),
+)
+#: A sentence that begins so is about the one before it.
+_REFERS_BACK = re.compile(r"(?:It|They|Both|This|These|That|Those|He|She|Then)\b")
+_LIST_WORDS = re.compile(r"\b(?:which|what|list|show|name|all|any|how many)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A text that is quoted, and the number of its document."""
+
+    text: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A sentence, and the words of the question that it, its heading or its document's title has."""
+
+    quote: Quote
+    shared: frozenset[str]
+
+
+def find_listed_type(question: str, documents: Sequence[JsonObject]) -> str | None:
+    """Return the record type whose records a question asks to be listed ("Which tasks are due?"), if one was found."""
+    if not _LIST_WORDS.search(question):
+        return None
+    asked = f" {' '.join(re.findall(r'[^\W_]+', question.lower()))} "
+    kinds = dict.fromkeys(str(one.get("record", "")).partition("/")[0] for one in documents)
+    return next((kind for kind in kinds if kind and f" {_plural(kind.replace('_', ' '))} " in asked), None)
+
+
+def list_records(kind: str, documents: Sequence[JsonObject]) -> list[Quote]:
+    """Return what the results say of each record of a type, in the order of their keys."""
+    rows: dict[str, Quote] = {}
+    for entry in documents:
+        record, number = str(entry.get("record", "")), entry.get("document")
+        if record.startswith(f"{kind}/") and "handle" not in entry and isinstance(number, int):
+            rows.setdefault(record, Quote(_shorten(str(entry.get("contents", "")), _MAX_QUOTE_CHARS), number))
+    return [rows[record] for record in sorted(rows)]
+
+
+def choose_quotes(question: str, documents: Sequence[JsonObject]) -> list[Quote]:
+    """Return the sentences that share the most with the question, best first.
+
+    The words of title and heading count as the sentence's own, once the sentence itself shares one. A word that fewer
+    sentences have weighs more, and a sentence that has what the question asks for (a name, a date, a number) counts
+    more. Of sentences that share the same, the search's first comes first. Where no sentence shares enough, the passage
+    that the search found first is quoted.
+    """
+    wanted = _families(question)
+    candidates, counts = _candidates(wanted, documents)
+    if not candidates:
+        return []
+    weights = {word: math.log(1 + counts.total() / (1 + counts[word])) for word in wanted}
+    patterns = [pattern for asks, pattern in _WANTED if asks.search(question)]
+
+    def score(one: _Candidate) -> float:
+        bonus = _ANSWER_BONUS if any(pattern.search(one.quote.text) for pattern in patterns) else 1.0
+        return bonus * math.fsum(weights[word] for word in one.shared)
+
+    ranked = sorted(candidates, key=lambda one: -score(one))
+    best = ranked[0]
+    passage = _first_passage(documents)
+    if passage and math.fsum(weights[word] for word in best.shared) < _MIN_OF_QUESTION * math.fsum(weights.values()):
+        return [passage]
+    chosen: list[Quote] = []
+    for one in ranked[:_MAX_QUOTES]:
+        is_near = score(one) >= _MIN_OF_BEST * score(best) and len(one.shared) >= min(2, len(best.shared))
+        if is_near and not any(one.quote.text in quote.text for quote in chosen):
+            chosen.append(one.quote)
+    return chosen
+
+
+def _candidates(wanted: set[str], documents: Sequence[JsonObject]) -> tuple[list[_Candidate], Counter[str]]:
+    """Return the sentences that share a word with the question, each once, and how many sentences have each word."""
+    found: dict[Quote, _Candidate] = {}
+    counts = Counter[str]()
+    for number, about, sentence, before in _read(documents):
+        own = _families(sentence.text)
+        counts.update(own)
+        if wanted & own:
+            quote = Quote(_shorten(f"{before} {sentence.text}", _MAX_QUOTE_CHARS), number)
+            shared = wanted & (own | about | _families(sentence.heading))
+            found[quote] = _Candidate(quote, frozenset(shared))
+    return list(found.values()), counts
+
+
+def _read(documents: Sequence[JsonObject]) -> Iterator[tuple[int, set[str], Sentence, str]]:
+    """Yield each sentence with its document's number and words, and the sentence before it that it refers to, or ""."""
+    for entry in documents:
+        about, number = _families(f"{entry.get('title', '')} {entry.get('metadata', '')}"), entry.get("document")
+        if not isinstance(number, int):
+            continue
+        before = ""
+        for sentence in sentences(str(entry.get("contents", ""))):
+            yield number, about, sentence, before if _REFERS_BACK.match(sentence.text) else ""
+            before = sentence.text
+
+
+def _first_passage(documents: Sequence[JsonObject]) -> Quote | None:
+    """Return the text of the first document that says something, without its headings."""
+    for entry in documents:
+        number, texts = entry.get("document"), [one.text for one in sentences(str(entry.get("contents", "")))]
+        if isinstance(number, int) and texts:
+            return Quote(_shorten(" ".join(texts), _MAX_PASSAGE_CHARS), number)
+    return None
+
+
+def _shorten(text: str, length: int) -> str:
+    joined = " ".join(text.split())
+    return joined if len(joined) <= length else joined[:length].rsplit(None, 1)[0] + " …"
+
+
+def _plural(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def _families(text: str) -> set[str]:
+    return set(map(family, stems(text)))

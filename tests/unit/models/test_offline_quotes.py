@@ -1,0 +1,51 @@
+from parlour.infra.json_values import JsonObject
+from parlour.models.offline_quotes import Quote, choose_quotes, find_listed_type, list_records
+
+
+def document(number: int, contents: str, **more: str) -> JsonObject:
+    return {"document": number, "title": "Log", "metadata": "", "contents": contents, **more}
+
+
+def test_a_sentence_with_what_is_asked_for_comes_first() -> None:
+    pump = document(
+        1,
+        "Nobody may start the pump alone. The pump belongs to Rosa Diaz of the yard. The pump was bought on 3 March. "
+        "The pump moves 40 litres.",
+    )
+    assert choose_quotes("Who has the pump?", [pump])[0].text == "The pump belongs to Rosa Diaz of the yard."
+    assert choose_quotes("When did the pump come?", [pump])[0].text == "The pump was bought on 3 March."
+    assert choose_quotes("How much does the pump move?", [pump])[0].text == "The pump moves 40 litres."
+
+
+def test_the_first_passage_is_quoted_where_no_sentence_shares_enough() -> None:
+    documents = [
+        document(1, "6.3 The buyer pays within 21 days.\n\n6.4 The buyer retains 3 % of each sum."),
+        document(2, "Keep the gate shut."),
+    ]
+    (passage,) = choose_quotes("What share of the invoice does the customer keep back as security?", documents)
+    assert passage == Quote("6.3 The buyer pays within 21 days. 6.4 The buyer retains 3 % of each sum.", 1)
+
+
+def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:
+    found = document(3, "A lift needs a plan and a permit. Both hang in the office. The gate is open.")
+    texts = [quote.text for quote in choose_quotes("What hangs in the office?", [found])]
+    assert texts == ["A lift needs a plan and a permit. Both hang in the office."]
+
+
+def test_records_of_the_type_that_is_asked_for_are_listed_once_each() -> None:
+    documents = [
+        document(1, "Task T-2, paint: due 2026-03-06.", record="task/T-2"),
+        document(2, "An e-mail about T-1.", record="task/T-1", handle="document/mail.eml"),
+        document(3, "Task T-1, dig: due 2026-03-04.", record="task/T-1"),
+        document(4, "Task T-1, more of it.", record="task/T-1"),
+        document(5, "Change order CO-7: quoted.", record="change_order/CO-7"),
+    ]
+    assert find_listed_type("Which tasks are due this week?", documents) == "task"
+    assert find_listed_type("Please list all change orders.", documents) == "change_order"
+    assert find_listed_type("What does the task ask for?", documents) is None
+    assert find_listed_type("Change orders bore me", documents) is None
+    assert find_listed_type("Which permits are there?", documents) is None
+    assert list_records("task", documents) == [
+        Quote("Task T-1, dig: due 2026-03-04.", 3),
+        Quote("Task T-2, paint: due 2026-03-06.", 1),
+    ]
