@@ -22,7 +22,7 @@ async function start(root: HTMLElement): Promise<void> {
     });
     render(<ChatPage store={store} />, root);
   } catch (error) {
-    render(<ErrorState problem={toProblem(error)} reload={() => location.reload()} />, root);
+    render(<ErrorState problem={toProblem(error)} reload={() => void start(root)} />, root);
   }
 }
 

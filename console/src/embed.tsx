@@ -26,7 +26,7 @@ async function start(root: HTMLElement): Promise<void> {
       root,
     );
   } catch (error) {
-    render(<ErrorState problem={toProblem(error)} reload={() => location.reload()} />, root);
+    render(<ErrorState problem={toProblem(error)} reload={() => void start(root)} />, root);
   }
 }
 

@@ -23,8 +23,8 @@ async function start(root: HTMLElement): Promise<void> {
     void refreshRights().catch(() => undefined);
   } catch (error) {
     const problem = toProblem(error);
-    if (problem.status === 0 && problem.code === "unreachable") {
-      return render(<ErrorState problem={problem} reload={() => location.reload()} />, root);
+    if (problem.code === "unreachable") {
+      return render(<ErrorState problem={problem} reload={() => void start(root)} />, root);
     }
     signInProblem.value = problem;
   }

@@ -32,15 +32,35 @@ test("an operator sees why an agent replied as it did", async ({
   await saveScreenshot("prompt");
 });
 
-test("one count of a prompt is the same in the trace and in the inspector", async ({ page, open, request }) => {
+test("a prompt has one count of the budget and one of the provider, in the trace as in the inspector", async ({
+  page,
+  open,
+  request,
+}) => {
   const { sessionId } = await ask(request, "How wide is the crack at C4?");
   await open(`#/conversations/${sessionId}`);
   await page.getByRole("button", { name: "Why this reply?" }).click();
   const part = page.locator("section", { has: page.getByRole("heading", { name: /Last prompt by layer/ }) }).last();
-  const count = /([\d,]+) budget tokens/.exec((await part.textContent()) ?? "")?.[1] ?? "none";
+  const [budgeted = "none"] = numbers(await part.textContent(), /([\d,]+) budget tokens/g);
+  const trace = await page.locator(".trace").textContent();
+  const billed = numbers(trace, /([\d,]+) tokens in/g);
+  expect(billed).toHaveLength(2);
+  const [total = "none"] = numbers(trace, /Tokens billed, in\s*([\d,]+)/g);
+  expect(amount(total)).toBe(billed.map(amount).reduce((one, other) => one + other));
   await page.getByRole("link", { name: "Open the prompt" }).click();
-  await expect(page.getByText(`${count} of`)).toBeVisible();
+  await expect(page.getByText(`${budgeted} of`)).toBeVisible();
+  await expect(page.getByText(`the provider billed ${billed.at(-1)} in`)).toBeVisible();
 });
+
+/** Return the first group of every match. */
+function numbers(text: string | null, pattern: RegExp): string[] {
+  return [...(text ?? "").matchAll(pattern)].map(([, number = ""]) => number);
+}
+
+/** Return a count such as "1,852" as a number. */
+function amount(text: string): number {
+  return Number(text.replaceAll(",", ""));
+}
 
 test("today's failed conversations are two clicks away", async ({ page, open }) => {
   await open("#/people");

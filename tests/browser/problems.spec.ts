@@ -52,11 +52,46 @@ test.describe("the API refuses or cannot be reached", () => {
     await expect(page.getByRole("table")).toBeVisible();
     await context.setOffline(true);
     await page.getByRole("button", { name: "Refresh" }).click();
-    await expect(page.getByRole("alert")).toContainText("Check your connection");
+    await expect(page.getByRole("alert")).toContainText("does not answer");
     await expect(page.getByRole("table")).toBeVisible();
     await context.setOffline(false);
     await page.getByRole("button", { name: "Refresh" }).click();
     await expect(page.getByRole("alert")).toHaveCount(0);
+  });
+
+  test("a server that does not answer is named, and what was typed is there when it answers again", async ({
+    page,
+    context,
+    open,
+    saveScreenshot,
+  }) => {
+    await open("#/playground");
+    const field = page.getByLabel(/^Message to/);
+    await field.fill("A question that took long to write.");
+    await context.setOffline(true);
+    await page.getByRole("link", { name: "Costs" }).click();
+    await expect(page.getByRole("heading", { name: "The server cannot be reached" })).toBeVisible();
+    await expect(page.getByRole("alert")).toContainText("Nothing that you typed is lost");
+    await saveScreenshot("unreachable");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect(page.getByRole("heading", { name: "The server cannot be reached" })).toBeVisible();
+    await context.setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect(page.getByRole("heading", { name: "By purpose" })).toBeVisible();
+    await page.getByRole("link", { name: "Playground" }).click();
+    await expect(field).toHaveValue("A question that took long to write.");
+  });
+
+  test("a page that is opened without a server says so, and starts by itself when asked again", async ({
+    page,
+    open,
+  }) => {
+    await page.route("**/console/settings.json", (route) => route.abort());
+    await open("#/inbox");
+    await expect(page.getByRole("heading", { name: "The server cannot be reached" })).toBeVisible();
+    await page.unroute("**/console/settings.json");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect(page.getByRole("heading", { name: "Inbox", level: 1 })).toBeVisible();
   });
 
   test("wrong addresses say so", async ({ page, open }) => {

@@ -23,6 +23,20 @@ test("the first load is small and under a strict policy", async ({ page }) => {
   expect(loaded).toBeLessThan(FIRST_LOAD);
 });
 
+test("an empty inbox says what comes there, and leads to the playground", async ({
+  page,
+  open,
+  checkAccessibility,
+  saveScreenshot,
+}) => {
+  await open("#/inbox?list=snoozed");
+  await expect(page.getByText("A conversation comes here when somebody asks for a person")).toBeVisible();
+  await checkAccessibility();
+  await saveScreenshot("inbox-empty");
+  await page.getByRole("main").getByRole("link", { name: "Playground" }).click();
+  await expect(page.getByRole("heading", { name: "Playground", level: 1 })).toBeVisible();
+});
+
 test("the palette leads to sections, records and conversations", async ({ page, open }) => {
   await open("");
   await expect(page.getByRole("heading", { name: "Inbox" })).toBeVisible();

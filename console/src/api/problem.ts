@@ -20,14 +20,18 @@ export interface FieldProblem {
   line?: number;
 }
 
-export const UNREACHABLE = "Cannot reach Parlour. Check your connection. Your text is kept.";
+/** What is said where the server does not answer. */
+export const UNREACHABLE =
+  "Parlour does not answer. Check your connection, and whether the server runs. Nothing that you typed is lost.";
+
+/** How Chromium, Firefox, Safari and Vite say that a request, a page's script or its style sheet did not arrive. */
+const NOT_LOADED =
+  /failed to fetch|networkerror|network error|load failed|loading dynamically imported|importing a module script|unable to preload/i;
 
 /** Return an error as a Problem, whatever it was. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) {
-    return new Problem(0, "unreachable", UNREACHABLE);
-  }
+  if (error instanceof Error && NOT_LOADED.test(error.message)) return new Problem(0, "unreachable", UNREACHABLE);
   console.error(error);
   return new Problem(0, "page", "This page has a fault. Reload it and try again.");
 }

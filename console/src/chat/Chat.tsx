@@ -75,7 +75,7 @@ export function Chat({ store, onPick, onLeaveRecord, titleLevel: Title = "h1" }:
           </Button>
         )}
       </header>
-      <ModelLine />
+      <ModelLine tenant={agent.tenant} />
       <div class="chat-body">
         {isListed && <ConversationPanel store={store} />}
         <div class="chat-main">

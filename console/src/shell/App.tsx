@@ -9,7 +9,7 @@ import { CommandPalette } from "./CommandPalette";
 import { Navigation } from "./Navigation";
 import { navigate, route } from "./router";
 import { openedSection, sectionOf, SECTIONS, visibleSections, type PageProps } from "./sections";
-import { settings } from "./settings";
+import { loadSettings, settings } from "./settings";
 import { ExpiredDialog, SignInPage } from "./SignIn";
 
 /** The operators' console: the navigation and the page of the address. */
@@ -72,6 +72,11 @@ function LazyPage({ load }: { load: () => Promise<{ default: ComponentType<PageP
       isCurrent = false;
     };
   }, [load]);
-  if (problem) return <ErrorState problem={problem} reload={() => location.reload()} />;
+  // A browser keeps the failure of a script, so the page starts anew, once there is a server that it can start from.
+  const restart = () =>
+    loadSettings()
+      .then(() => location.reload())
+      .catch((error: unknown) => setProblem(toProblem(error)));
+  if (problem) return <ErrorState problem={problem} reload={() => void restart()} />;
   return Loaded ? <Loaded route={route.value} /> : <Skeleton rows={8} />;
 }

@@ -39,7 +39,7 @@ export function Navigation() {
         <Mark />
         <span>Parlour</span>
         {settings.value?.environment && <span class="badge neutral">{settings.value.environment}</span>}
-        <ModelBadge />
+        <ModelBadge tenant={signedIn.value?.tenant ?? ""} />
       </div>
       <Button
         class="menu-button"

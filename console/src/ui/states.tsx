@@ -47,7 +47,7 @@ const ADVICE: Record<number, string> = {
 export function ErrorState({ problem, reload }: { problem: Problem; reload?: () => void }) {
   const title =
     problem.code === "unreachable"
-      ? "No connection"
+      ? "The server cannot be reached"
       : (TITLES[problem.status] ?? (problem.status >= 500 ? "Parlour cannot answer now" : "Couldn’t load this"));
   return (
     <div class="empty" role="alert">

@@ -265,13 +265,15 @@ class ConsoleSettingsView(ResponseModel):
     local    whether this is a laptop, with a phone and a member's token beside the API.
     stream   whether replies can be followed as a stream; else their events are polled.
     sign_in  how members sign in; none: with an API key only.
-    model    who answers on a laptop: a real model, the offline model or the demo's script; null in the cloud.
+    model    who answers on a laptop: a real model or the offline model; null in the cloud.
+    demo_tenants  tenants whose agents play the scenes of their pack before the offline model answers.
     is_agent_host  whether this host belongs to one agent, the only one of `bindings`.
     """
 
     environment: str
     local: bool
-    model: Literal["live", "offline", "demo"] | None
+    model: Literal["live", "offline"] | None
+    demo_tenants: list[str]
     stream: bool
     sign_in: list[SignInView]
     attachments: AttachmentRulesView

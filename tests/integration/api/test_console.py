@@ -91,6 +91,7 @@ def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick
         "environment": "test",
         "local": False,
         "model": None,
+        "demo_tenants": [],
         "stream": True,
         "sign_in": [],
         "bindings": [
@@ -140,15 +141,23 @@ def test_a_showcase_is_offered_at_any_address_once(showing: Callable[..., TestCl
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]
 
 
-def test_the_page_is_told_who_answers_on_a_laptop(showing: Callable[..., TestClient], acme: str) -> None:
+def test_the_page_is_told_who_answers_on_a_laptop(showing: Callable[..., TestClient], acme: str, brick: str) -> None:
     host = {"Host": f"{acme}.example"}
-    assert showing(laptop_model="live").get("/console/settings.json", headers=host).json()["model"] == "live"
-    assert showing(laptop_model="demo").get("/console/settings.json", headers=host).json()["model"] == "offline"
+
+    def who_answers(model: str) -> tuple[str, list[str]]:
+        told = showing(laptop_model=model).get("/console/settings.json", headers=host).json()
+        return told["model"], told["demo_tenants"]
+
+    assert who_answers("live") == ("live", [])
+    assert who_answers("demo") == ("offline", [])
     files = sample_pack_files(acme, f"{acme}.example")
     files["demo/hello.yaml"] = "ask: [hello]\nreplies: [Hello!]\n"
     client = showing(laptop_model="demo")
     assert client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme)).status_code == 200
-    assert client.get("/console/settings.json", headers=host).json()["model"] == "demo"
+    assert who_answers("demo") == ("offline", [acme])
+    assert who_answers("offline") == ("offline", [])
+    other = showing(laptop_model="demo", showcase_tenants=(brick, acme)).get("/console/settings.json").json()
+    assert (other["model"], other["demo_tenants"]) == ("offline", [acme])
     exported = client.get("/v1/pack", headers=operator_headers(acme)).json()["files"]
     assert exported["demo/hello.yaml"] == "ask:\n  - hello\nreplies:\n  - text: Hello!\n"
 

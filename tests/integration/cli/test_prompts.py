@@ -41,6 +41,20 @@ def test_a_turn_is_explained(parlour: RunCommand, talk: list[UUID], capsys: pyte
     assert [one["step"] for one in json.loads(capsys.readouterr().out)["steps"]] == [2]
 
 
+def test_a_turn_and_its_explanation_give_a_prompt_the_same_count(
+    parlour: RunCommand, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parlour("turn", str(talk[1]), "--json") == 0
+    layers = json.loads(capsys.readouterr().out)["tokens_by_layer"]
+    assert parlour("explain", str(talk[1]), "--json") == 0
+    last = json.loads(capsys.readouterr().out)["steps"][-1]
+    explained: dict[str, int] = {}
+    for segment in last["segments"]:
+        explained[segment["layer"]] = explained.get(segment["layer"], 0) + segment["tokens"]
+    assert {name: tokens for name, tokens in explained.items() if tokens} == layers
+    assert sum(layers.values()) == last["tokens"]
+
+
 def test_two_turns_are_compared(parlour: RunCommand, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
     assert parlour("explain", str(talk[1]), "--diff", str(talk[0])) == 0
     said = capsys.readouterr().out

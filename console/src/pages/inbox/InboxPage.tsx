@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApprovalQueue } from "../../approvals/ApprovalQueue";
 import { ownApprovals } from "../../approvals/open_approvals";
 import { navigate, to, type Route } from "../../shell/router";
+import { settings } from "../../shell/settings";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { plural } from "../../ui/format";
@@ -133,7 +134,19 @@ function ThreadList({ name, round }: { name: ListName; round: number }) {
       {(list) =>
         list.length === 0 ? (
           <EmptyState icon="inbox" title={name === "waiting" ? "Nobody waits" : "No conversation here"}>
-            <p>Conversations appear here when somebody asks for a person, or the agent cannot go on alone.</p>
+            <p>
+              Agents answer by themselves. A conversation comes here when somebody asks for a person, or the agent
+              cannot go on alone; you answer in it, and hand it back.
+            </p>
+            <p>
+              All others are in <a href={to(["conversations"])}>Conversations</a>.
+              {settings.value?.local && (
+                <>
+                  {" "}
+                  To talk to an agent, open the <a href={to(["playground"])}>Playground</a>.
+                </>
+              )}
+            </p>
           </EmptyState>
         ) : (
           <>

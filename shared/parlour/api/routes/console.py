@@ -1,7 +1,6 @@
 """The console's page and what it has to know before it can begin; and whether the API is there at all."""
 
 from pathlib import Path
-from typing import Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -16,7 +15,6 @@ from parlour.api.configuration_schemas import (
     HealthView,
     SignInView,
 )
-from parlour.api.dependencies import ApiDependencies
 from parlour.api.event_stream import is_response_buffered
 from parlour.conversations.attachment_uploads import RULES
 from parlour.infra.errors import NotFound
@@ -89,23 +87,18 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
             for binding in _list_public_bindings(database, tenant)
             if route is None or binding.id == route.binding_id
         ]
+    laptop_model = services.laptop_model
     return ConsoleSettingsView(
         environment=services.environment,
         local=services.is_local,
-        model=_answering_model(services, found),
+        model="offline" if laptop_model == "demo" else laptop_model or None,
+        demo_tenants=[tenant.slug for tenant in found if laptop_model == "demo" and tenant.settings.get(DEMO_SETTING)],
         stream=not is_response_buffered(request),
         attachments=AttachmentRulesView.model_validate(RULES),
         sign_in=[SignInView.model_validate(one) for one in services.sign_ins],
         bindings=offered,
         is_agent_host=route is not None,
     )
-
-
-def _answering_model(services: ApiDependencies, found: list[Tenant]) -> Literal["live", "offline", "demo"] | None:
-    """Return who answers the agents that are offered: a demo without scenes is left to the offline model."""
-    model = services.laptop_model or None
-    has_scenes = any(tenant.settings.get(DEMO_SETTING) for tenant in found)
-    return "offline" if model == "demo" and not has_scenes else model
 
 
 def _find_host(database: Database, request: Request) -> RoutingKey | None:
