@@ -58,6 +58,7 @@ from tests.integration.day_record_tools import write_records_by_tools
 from tests.integration.day_records import edit_records, leave_backfill_due
 from tests.integration.day_search import search_in_console
 from tests.integration.day_sessions import manage_sessions
+from tests.integration.day_stops import stop_turns
 from tests.integration.day_summaries import summarise_conversation
 from tests.integration.day_uploads import upload_files
 from tests.integration.extraction_cases import extract_facts
@@ -132,6 +133,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     write_records_by_tools(conversation)
     inspect_prompts(conversation)
     run_long_calls(conversation)
+    stop_turns(conversation)
     answer_questions(conversation)
     fail_turns(conversation)
     recover_stale_work(conversation)

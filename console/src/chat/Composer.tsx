@@ -86,6 +86,9 @@ export function Composer({ store, conversation, agentName }: ComposerProps) {
           onInput={(value) => (store.draft.value = value)}
           onSubmit={submit}
         />
+        {conversation.runningTurn.value && (
+          <Button class="chat-send" icon="stop" aria-label="Stop the reply" onClick={() => void conversation.stop()} />
+        )}
         <Button kind="solid" type="submit" class="chat-send" icon="arrowUp" aria-label="Send" />
       </div>
     </form>

@@ -37,6 +37,7 @@ export function ReplyArticle({ reply, name: agent }: { reply: Reply; name: strin
           {change}
         </p>
       ))}
+      {reply.isStopped.value && <p class="chat-byline">{text ? "Stopped here" : "Stopped before the first word"}</p>}
       {reply.failure.value && <p class="chat-failure">{reply.failure.value}</p>}
     </article>
   );

@@ -46,6 +46,8 @@ export class Conversation {
   readonly earlier = signal("");
   /** The questions of this conversation to the visitor or others, oldest first. */
   readonly approvals = signal<readonly Approval[]>([]);
+  /** The turn that writes a reply now; "" for none. */
+  readonly runningTurn = signal("");
   /** The turn that ended last. */
   readonly lastTurn = signal<string | null>(null);
 
@@ -181,6 +183,20 @@ export class Conversation {
     if (!this.isBusy) return true;
     const isOwn = [...this.unanswered].some((message) => message.isOwn);
     return this.isShared.value && !isOwn && !this.reply?.hasBegun;
+  }
+
+  /** Stop the turn that runs. Its reply ends with what is there. */
+  async stop(): Promise<void> {
+    const [turn, session] = [this.runningTurn.value, this.session.value];
+    if (!turn || !session) return;
+    if (this.reply) this.reply.activity.value = "Stopping";
+    const params = { path: { session_id: session.session_id, turn_id: turn } };
+    try {
+      const result = await body(this.api.POST("/v1/sessions/{session_id}/turns/{turn_id}/stop", { params }));
+      if (this.reply && result.running_write) this.reply.activity.value = result.message;
+    } catch (error) {
+      this.notice.value = { text: visitorText(toProblem(error)), canReconnect: false };
+    }
   }
 
   /** Answer a question. The turn that does it, or reads the refusal, is followed. */
@@ -332,6 +348,7 @@ export class Conversation {
     this.timers.forEach(clearTimeout);
     this.following?.abort();
     this.following = null;
+    this.runningTurn.value = "";
   }
 
   private awaitReply(): void {
@@ -369,7 +386,7 @@ export class Conversation {
 
   /** A turn answers what had arrived when it began. What came later waits for the next one, below the reply. */
   private beginTurn({ turn_id: turn, at }: SessionEvent): void {
-    this.turn = turn;
+    this.turn = this.runningTurn.value = turn;
     for (const message of this.unanswered) {
       if (message.at && Date.parse(message.at) > Date.parse(at)) continue;
       this.unanswered.delete(message);
@@ -385,6 +402,7 @@ export class Conversation {
   private async endTurn(turnId: string, messageId: string): Promise<void> {
     const reply = this.reply;
     this.reply = null;
+    this.runningTurn.value = "";
     const page = await this.readMessages().catch(() => null);
     const stored = page?.messages.find(({ id }) => id === messageId);
     const isShown = stored && this.entries.value.some((entry) => entry !== reply && entry.id === stored.id);

@@ -66,6 +66,8 @@ export class Reply {
   readonly isComplete = signal(false);
   /** One line for each change of a record. */
   readonly changes = signal<readonly string[]>([]);
+  /** Whether its turn was stopped: the text is what there was of it. */
+  readonly isStopped = signal(false);
   /** Why there is no complete reply. */
   readonly failure = signal("");
   readonly at = signal<string | null>(null);
@@ -118,6 +120,7 @@ export class Reply {
     this.citations.value = message.citations;
     this.at.value = message.at;
     this.author.value = message.answered_by;
+    this.isStopped.value = message.is_stopped ?? false;
     this.failure.value = "";
     this.end();
   }

@@ -53,6 +53,7 @@ import share from "lucide-static/icons/share-2.svg?raw";
 import shield from "lucide-static/icons/shield-check.svg?raw";
 import signOut from "lucide-static/icons/log-out.svg?raw";
 import star from "lucide-static/icons/star.svg?raw";
+import stop from "lucide-static/icons/square.svg?raw";
 import table from "lucide-static/icons/table.svg?raw";
 import tag from "lucide-static/icons/tag.svg?raw";
 import target from "lucide-static/icons/target.svg?raw";
@@ -118,6 +119,7 @@ export const ICONS = {
   shield,
   signOut,
   star,
+  stop,
   table,
   tag,
   target,

@@ -109,7 +109,7 @@ class ConversationView(ResponseModel):
     message_count: int
     last_message_preview: str
     turn_count: int
-    last_turn_state: Literal["running", "answered", "failed"] | None
+    last_turn_state: Literal["running", "answered", "failed", "stopped"] | None
     cost_usd: UsdAmount | None
     attention_count: int
 

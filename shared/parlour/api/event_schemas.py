@@ -202,10 +202,11 @@ class TurnProblemEvent(_EventView):
 
 
 class TurnDone(ResponseModel):
-    """The reply's message, and its turn."""
+    """The reply's message, its turn, and how that ended; `stopped`: the reply is what there was of it."""
 
     message_id: UUID
     turn_id: UUID
+    state: Literal["answered", "failed", "stopped"] = "answered"
 
 
 class TurnDoneEvent(_EventView):

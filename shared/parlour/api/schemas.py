@@ -211,7 +211,8 @@ class AttachmentView(ResponseModel):
 
 class MessageView(ResponseModel):
     """One message of a session; turn_id: the turn that answers it or wrote it, null before a turn took it;
-    answered_by: of a reply, the agent or the person who wrote it."""
+    answered_by: of a reply, the agent or the person who wrote it; is_stopped: it is what there was of a reply when its
+    turn was stopped."""
 
     id: UUID
     turn_id: UUID | None
@@ -221,6 +222,7 @@ class MessageView(ResponseModel):
     citations: list[CitationView]
     attachments: list[AttachmentView] = []
     answered_by: str = ""
+    is_stopped: bool = False
 
 
 class MessagePageView(ResponseModel):

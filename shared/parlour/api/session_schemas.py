@@ -1,7 +1,7 @@
 """Sessions as they go in and out as JSON, and the phone that one of them is joined with."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import StringConstraints
@@ -9,6 +9,7 @@ from pydantic import StringConstraints
 from parlour.api.schemas import PackText, PublicAgent, RecordLabel, RequestModel, ResponseModel
 from parlour.api.schemas import SingleLine as OneLine
 from parlour.conversations.sessions.session_lists import SessionListItem
+from parlour.conversations.stop_requests import StopResult
 from parlour.principal import Principal
 from parlour.records.crud import Record
 from parlour.tenancy.rows import SessionVisibility
@@ -161,3 +162,41 @@ class PhoneLinked(ResponseModel):
     visitor_token: str
     visitor_expires_at: datetime
     expires_at: datetime
+
+
+class TurnStopView(ResponseModel):
+    """What a request to stop a turn came to.
+
+    state                 stopping: it ends within a moment; else how it has ended.
+    running_write         the tool that is changing something and is not cut off; null for none.
+    cancelled_tool_calls  heavy calls of the turn that were cancelled; their results start no turn.
+    """
+
+    turn_id: UUID
+    state: Literal["stopping", "stopped", "answered", "failed"]
+    running_write: str | None
+    cancelled_tool_calls: int
+    message: str
+
+    @classmethod
+    def from_result(cls, turn_id: UUID, result: StopResult) -> Self:
+        """Return the view of a result, with what people read of it."""
+        return cls(
+            turn_id=turn_id,
+            state="stopping" if result.state == "open" else result.state,
+            running_write=result.running_write or None,
+            cancelled_tool_calls=result.cancelled,
+            message=_stop_message(result),
+        )
+
+
+def _stop_message(result: StopResult) -> str:
+    if result.state == "open" and result.running_write:
+        return f"Stopping once {result.running_write} is done: a change that was begun is not cut off."
+    if result.state == "open":
+        return "Stopping. What is written so far stays."
+    if result.running_write:
+        return f"This reply is complete. {result.running_write} ends by itself, and its result is kept."
+    if result.cancelled:
+        return "This reply is complete. The work that went on in the background is cancelled."
+    return "This reply is complete; there is nothing to stop."

@@ -37,7 +37,7 @@ class ModelCallView(ResponseModel):
 
     provider: str
     model: str
-    outcome: Literal["ok", "unavailable", "rejected"]
+    outcome: Literal["ok", "unavailable", "rejected", "stopped"]
     prompt_tokens: int
     input_tokens: int
     output_tokens: int
@@ -87,7 +87,7 @@ class TurnView(ResponseModel):
     id: UUID
     session_id: UUID
     number: int
-    state: Literal["open", "answered", "failed"]
+    state: Literal["open", "answered", "failed", "stopped"]
     binding: str
     channel: str
     frozen_at: datetime

@@ -35,7 +35,7 @@ class ChatSession:
         """Send `text` and show the reply as it comes, with its sources."""
         body = {"text": text, "client_message_id": uuid4().hex}
         self._call("POST", "messages", body)
-        for event in self._read_events():
+        for event in self._read_until_stopped():
             kind = event["kind"]
             payload = event["payload"]
             if kind == "text_delta":
@@ -52,6 +52,19 @@ class ChatSession:
         citations = messages[-1]["citations"] if messages else []
         if citations:
             self.console.print(Text("\n") + rendering.render_sources(citations), style="dim")
+
+    def _read_until_stopped(self) -> Iterator[dict[str, Any]]:
+        """Yield the events of the turn; Ctrl-C stops the turn and shows how it ends, a second one leaves."""
+        turn_id = ""
+        try:
+            for event in self._read_events():
+                turn_id = event["turn_id"]
+                yield event
+        except KeyboardInterrupt:
+            if not turn_id:
+                raise
+            self._print_note(self._call("POST", f"turns/{turn_id}/stop")["message"])
+            yield from self._read_events()
 
     def _read_events(self) -> Iterator[dict[str, Any]]:
         """Yield new events up to the end of a turn; RetryError when none comes for minutes."""

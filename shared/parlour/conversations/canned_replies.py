@@ -21,6 +21,7 @@ type ReplyCause = Literal[
     "person_approves",
     "person_late",
     "closed_hours",
+    "turn_stopped",
 ]
 """Why no model answers, or not yet; tenant.yaml may give each a text of its own, under `replies`.
 
@@ -35,6 +36,7 @@ person_checks         it does, because something did not work.
 person_approves       it does, because a person has to agree first.
 person_late           a person takes longer than they should.
 closed_hours          it waits for a person, and nobody is on duty; {opening} is the next time somebody is.
+turn_stopped          the user or a member of the tenant stopped the answer, on messaging.
 """
 
 REPLIES_SETTING = "replies"
@@ -71,6 +73,7 @@ PERSON_CHECKS_REPLY = (
 PERSON_APPROVES_REPLY = "A colleague has to agree to this first. I have asked them; they answer you here."
 PERSON_LATE_REPLY = "It takes longer than usual until a colleague answers. We have not forgotten you."
 CLOSED_HOURS_REPLY = "Nobody is on duty at the moment. A colleague answers you here from {opening}."
+TURN_STOPPED_REPLY = "Stopped."
 DAILY_CAP_REPLY = "I have answered all I can for today. Please write again tomorrow."
 
 _EMPTY_MESSAGE_REPLY = "Your message arrived without any text. What would you like to know?"
@@ -91,6 +94,7 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "person_approves": PERSON_APPROVES_REPLY,
     "person_late": PERSON_LATE_REPLY,
     "closed_hours": CLOSED_HOURS_REPLY,
+    "turn_stopped": TURN_STOPPED_REPLY,
 }
 
 

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from parlour.conversations import store
 from parlour.conversations.outgoing_links import LinkFilter
-from parlour.conversations.rows import Event, Lease
+from parlour.conversations.rows import Event, Lease, StopCause
+from parlour.conversations.turn_stop import TurnStop
 from parlour.conversations.turn_views import session_reader
 from parlour.infra.errors import LeaseLost
 from parlour.infra.json_values import JsonObject
@@ -43,6 +44,7 @@ class EventFeed:
     is_followed  whether somebody may be waiting on the web; of a phone's messages alone nobody reads what comes, so
                  there it stays empty.
     link_filter  what streamed text passes through.
+    stop         whether the turn is to end; every write reads it along.
     """
 
     principal: Principal
@@ -52,6 +54,7 @@ class EventFeed:
     clock: Callable[[], datetime]
     is_followed: bool
     link_filter: LinkFilter = field(default_factory=LinkFilter)
+    stop: TurnStop = field(init=False)
     _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
     _pending_text: list[str] = field(default_factory=list)
     _text_began_at: datetime | None = None
@@ -60,6 +63,7 @@ class EventFeed:
 
     def __post_init__(self) -> None:
         self._last_event_number = self.lease.last_event_number
+        self.stop = TurnStop(self._find_stop_cause)
 
     def add_event(self, kind: str, payload: JsonObject) -> None:
         """Have an event committed with the next write."""
@@ -75,8 +79,13 @@ class EventFeed:
             return
         if shown := self.link_filter.add(delta):
             self._pending_text.append(shown)
+        self._text_began_at = self._text_began_at or self.clock()
+        self.flush_due_text()
+
+    def flush_due_text(self) -> None:
+        """Commit the text that was gathered, if it has waited long enough; called also while the model is silent."""
         now = self.clock()
-        began_at = self._text_began_at = self._text_began_at or now
+        began_at = self._text_began_at or now
         if self._pending_text and (not self._flushed_at or now - self._flushed_at >= flush_interval(now - began_at)):
             self._flushed_at = now
             self.commit(lambda _: None)
@@ -94,13 +103,15 @@ class EventFeed:
         ]
         last = self._last_event_number + len(events)
 
-        def fenced(tx: Transaction) -> R:
-            if not store.pass_fence(tx, self.lease, last):
+        def fenced(tx: Transaction) -> tuple[R, StopCause | None]:
+            passed = store.pass_fence(tx, self.lease, self.turn_id, last)
+            if passed is None:
                 raise LeaseLost
             store.insert_events(tx, self.lease.id, events)
-            return work(tx)
+            return work(tx), passed.stop_cause
 
-        done = self.database.run(self.principal, fenced)
+        done, stop_cause = self.database.run(self.principal, fenced)
+        self.stop.record(stop_cause)
         self._last_event_number = last
         self._pending_events.clear()
         return done
@@ -111,6 +122,10 @@ class EventFeed:
             self._pending_text.append(rest)
         self._flush_text()
         self._text_began_at = self._flushed_at = None
+
+    def _find_stop_cause(self) -> StopCause | None:
+        cause: StopCause | None = self.database.run(self.principal, lambda tx: store.find_stop_cause(tx, self.turn_id))
+        return cause
 
     def _flush_text(self) -> None:
         if self._pending_text:

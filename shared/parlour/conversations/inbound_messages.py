@@ -1,7 +1,7 @@
 """From an envelope to a stored message and a woken session. A duplicate changes nothing, but wakes again."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from parlour.channels import delivery_updates, outbox
 from parlour.channels.envelope import Envelope
-from parlour.conversations import attachment_uploads, store
+from parlour.conversations import attachment_uploads, stop_words, store
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
 from parlour.infra import log
@@ -23,6 +23,7 @@ from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
+from parlour.tenancy.bindings import Binding
 from parlour.tenancy.limits import message_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
@@ -175,6 +176,9 @@ def receive_web_message(
         stored, is_new = _insert_once(tx, row)
         if is_new:
             attachment_uploads.add_attachments(tx, row, message.attachments)
+            binding = bindings.find_binding(tx, session.binding_id)
+            if binding is not None:
+                _stop_running_turn(tx, binding, row, stored, now)
         work = DueWork(principal.tenant_id, "session", stored.session_id, row.due_at)
         work_due.send_wakeup(wakeup_queue, work, now)
         return stored, is_new
@@ -245,14 +249,33 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         due_at=now + CHECK_DELAY,
     )
     stored, is_new = _insert_once(tx, message)
+    if is_new and stored.state == "unanswered":
+        stored = _stop_running_turn(tx, binding, message, stored, now)
     limits = message_limits(access.limits, contact.user_id, binding_id)
     wait = rate_limits.take(tx, limits, now) if access.is_admitted and is_new else 0
-    if not wait:
+    if not wait or stored.state != "unanswered":
         return _StoredEnvelope(stored, is_new, message.due_at)
     later = now + timedelta(seconds=wait)
     work_due.schedule(tx, "session", stored.session_id, later)
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
     return _StoredEnvelope(stored, is_new, later, is_deferred=True, notice_id=notice_id)
+
+
+def _stop_running_turn(
+    tx: Transaction, binding: Binding, message: NewMessage, stored: StoredMessage, now: datetime
+) -> StoredMessage:
+    """Stop the session's running turn, if the message is a stop word or the binding lets a message interrupt.
+
+    A stop word needs no answer. While a person is asked about a call, no message interrupts: it may be the answer.
+    """
+    session_id = stored.session_id
+    if message.channel != "web" and stop_words.is_stop_word(message.body, binding.queue):
+        if store.request_stop_of_open_turn(tx, session_id, "word", now, spares_questions=False):
+            store.mark_as_answer(tx, stored.id)
+            return replace(stored, state="answered")
+    elif binding.queue.get("mode") == "interrupt":
+        store.request_stop_of_open_turn(tx, session_id, "message", now, spares_questions=True)
+    return stored
 
 
 def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, now: datetime) -> UUID:

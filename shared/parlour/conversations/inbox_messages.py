@@ -200,7 +200,7 @@ def _add_events(tx: Transaction, lease: Lease, turn_id: UUID, number: int, messa
     ]
     first = lease.last_event_number + 1
     events = [Event(at, kind, body, turn_id, now) for at, (kind, body) in enumerate(payloads, start=first)]
-    store.pass_fence(tx, lease, events[-1].number)
+    store.pass_fence(tx, lease, turn_id, events[-1].number)
     store.insert_events(tx, lease.id, events)
 
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from parlour.approvals.question import ASKED
 from parlour.infra.json_values import JsonObject
 
+STOPPED = "stopped"
+"""The stop reason of a step that somebody stopped; its text is what the model had said by then."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelStep:

@@ -42,10 +42,42 @@ SELECT LEAST((SELECT min(m.received_at) FROM messages m WHERE m.session_id = s.i
 
 -- name: pass_fence
 -- Pass only with the session's current token; notes the number of the feed's last event. Whoever holds the lease is
--- the only one who numbers, so that repeating the write gives the same events the same numbers.
+-- the only one who numbers, so that repeating the write gives the same events the same numbers. Whether somebody wants
+-- the turn to end is read along.
 UPDATE sessions
    SET last_event_number = %(last_event)s
- WHERE id = %(session_id)s AND lease_token = %(token)s;
+ WHERE id = %(session_id)s AND lease_token = %(token)s
+RETURNING (SELECT t.stop_cause FROM turns t WHERE t.id = %(turn_id)s) AS stop_cause;
+
+-- name: find_stop_cause
+-- Why a turn is to end; null when nobody wants that.
+SELECT stop_cause FROM turns WHERE id = %(turn_id)s;
+
+-- name: request_stop_of_open_turn
+-- The turn of a session that is open is to end, if there is one; unless `spares_questions` and a person is asked.
+UPDATE turns t
+   SET stop_requested_at = COALESCE(t.stop_requested_at, %(now)s), stop_cause = COALESCE(t.stop_cause, %(cause)s)
+ WHERE t.session_id = %(session_id)s AND t.state = 'open'
+   AND NOT (%(spares_questions)s AND EXISTS (SELECT FROM approvals a
+                                              WHERE a.tenant_id = t.tenant_id AND a.session_id = t.session_id
+                                                AND a.state = 'asked'))
+RETURNING t.id;
+
+-- name: request_stop
+-- A turn of a session is to end, if it is open or a heavy call of it is under way; asked twice, the first time counts.
+WITH asked AS (
+    UPDATE turns t
+       SET stop_requested_at = COALESCE(t.stop_requested_at, %(now)s), stop_cause = COALESCE(t.stop_cause, %(cause)s)
+     WHERE t.id = %(turn_id)s AND t.session_id = %(session_id)s
+       AND (t.state = 'open' OR EXISTS (SELECT FROM tool_calls c
+                                         WHERE c.turn_id = t.id AND c.heavy AND c.state IN ('reserved', 'running')))
+)
+SELECT t.state,
+       COALESCE((SELECT c.name FROM tool_calls c
+                  WHERE c.turn_id = t.id AND c.writes AND c.state = 'running' ORDER BY c.started_at LIMIT 1), '')
+           AS running_write
+  FROM turns t
+ WHERE t.id = %(turn_id)s AND t.session_id = %(session_id)s;
 
 -- name: release_lease
 -- Let the session go, if it is still ours.
@@ -58,7 +90,7 @@ UPDATE sessions
 UPDATE turns
    SET attempt_count = attempt_count + (attempt_id IS DISTINCT FROM %(holder)s)::int, attempt_id = %(holder)s
  WHERE session_id = %(session_id)s AND state = 'open'
-RETURNING id, number, attempt_count, frozen_at, false AS is_new, binding_id;
+RETURNING id, number, attempt_count, frozen_at, false AS is_new, binding_id, stop_cause;
 
 -- name: refund_attempt
 -- An attempt that never got to the turn's own doing (the database or a queue was away) does not count.
@@ -453,28 +485,32 @@ UPDATE turns
 
 -- name: insert_tool_result
 -- What a tool call came to, as a message of the session that asked for it: once per call and outcome. It is answered
--- on the channel that the call was asked for on. Told again, it leaves nothing to be looked after.
+-- on the channel that the call was asked for on. Told again, it leaves nothing to be looked after. That of a stopped turn
+-- goes with that turn and is not answered: later turns read it. Where a person agreed to the call, it is.
 WITH asked AS (
-    SELECT s.id AS session_id, s.binding_id, s.channel AS queue, s.wake_group,
+    SELECT s.id AS session_id, s.binding_id, s.channel AS queue, s.wake_group, t.id AS turn_id,
+           t.stop_cause IS NOT NULL
+               AND NOT EXISTS (SELECT FROM approvals a WHERE a.tenant_id = t.tenant_id AND a.tool_call_id = %(call_id)s)
+               AS is_stopped,
            (SELECT m.channel FROM messages m
              WHERE m.turn_id = t.id ORDER BY m.position DESC LIMIT 1) AS channel
       FROM turns t JOIN sessions s ON s.id = t.session_id
      WHERE t.id = %(turn_id)s
        FOR UPDATE OF s
 ), stored AS (
-    INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body,
+    INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body,
                           provider_message_id, sent_at, received_at, metadata)
-    SELECT current_tenant(), %(id)s, session_id, binding_id, 'inbound', 'unanswered', COALESCE(channel, queue),
-           'tool_result', %(body)s, %(provider_message_id)s, %(now)s, %(now)s, %(metadata)s
+    SELECT current_tenant(), %(id)s, session_id, binding_id, CASE WHEN is_stopped THEN turn_id END, 'inbound',
+           CASE WHEN is_stopped THEN 'answered' ELSE 'unanswered' END, COALESCE(channel, queue), 'tool_result', %(body)s, %(provider_message_id)s, %(now)s, %(now)s, %(metadata)s
       FROM asked
     ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
-    RETURNING session_id
+    RETURNING session_id, state
 ), waiting AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
-    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored WHERE state = 'unanswered'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
-SELECT session_id, queue AS channel, wake_group FROM asked;
+SELECT session_id, queue AS channel, wake_group FROM asked WHERE NOT is_stopped;
 
 -- name: list_failed_turns
 -- Failed turns whose messages wait for somebody to decide, oldest first; none of more clearance than the reader's.
@@ -495,7 +531,7 @@ SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempt_co
 -- has no open turn (it is held, see hold_session); repeated at the very same moment it is the same redrive.
 WITH reopened AS (
     UPDATE turns t
-       SET state = 'open', attempt_count = 0, attempt_id = NULL, problem = NULL, degraded = false, finished_at = NULL,
+       SET state = 'open', attempt_count = 0, attempt_id = NULL, stop_requested_at = NULL, stop_cause = NULL, problem = NULL, degraded = false, finished_at = NULL,
            redriven_at = %(now)s, frozen_at = %(now)s,
            number = 1 + (SELECT max(n.number) FROM turns n WHERE n.session_id = t.session_id)
      WHERE t.id = %(turn_id)s AND t.state = 'failed' AND t.dismissed_at IS NULL
@@ -573,6 +609,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        CASE WHEN m.direction = 'outbound' THEN COALESCE(m.metadata ->> 'author', o.display_name, b.display_name) ELSE ''
        END AS answered_by,
+       m.direction = 'outbound' AND COALESCE(t.state = 'stopped', false) AS is_stopped,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
                                                       'source', citation_source(c))

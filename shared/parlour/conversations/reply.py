@@ -9,8 +9,9 @@ from uuid import UUID
 from parlour.approvals import approvals
 from parlour.channels import outbox
 from parlour.channels.outbox import PendingReply
-from parlour.conversations import citations, memory_writes, store, turn_openings
+from parlour.conversations import citations, memory_writes, stop_requests, store, turn_openings
 from parlour.conversations.approval_requests import NO_QUESTIONS, OpenQuestions
+from parlour.conversations.canned_replies import CHANGES_KEPT_SUFFIX
 from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
@@ -36,7 +37,7 @@ from parlour.tools import calls
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A turn's reply and how the turn ended.
+    """A turn's reply and how the turn ended; of a stopped one, what it had of a reply.
 
     problem  a code for operators, None when all went well; detail: what more operators are told of it.
     reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
@@ -46,7 +47,7 @@ class Answer:
     """
 
     text: str
-    state: Literal["answered", "failed"] = "answered"
+    state: Literal["answered", "failed", "stopped"] = "answered"
     degraded: bool = False
     problem: str | None = None
     reader: Principal | None = None
@@ -88,17 +89,18 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     services, lease, turn, prompting = running.dependencies, running.lease, running.turn, running.prompt_builder
     tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
     now = services.clock()
-    reply_id, outbox_id, text = uuid7(now), uuid7(now), _without_foreign_links(running, answer.text)
+    reply_id, outbox_id, notice_id = uuid7(now), uuid7(now), uuid7(now)
+    text = _without_foreign_links(running, answer.text)
     recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
     if prompting is not None:
         end = replace(end, called=prompting.history_messages(), cache_state=prompting.next_cache_state())
-    facts = memory_writes.plan_fact_writes(running, now) if answer.state == "answered" else None
+    facts = memory_writes.plan_fact_writes(running, now) if answer.state != "failed" else None
     usage = memory_writes.plan_usage_writes(running, answer.text if answer.reader else "")
     summary_job = memory_writes.plan_summary_job(running, answer.text)
     if answer.problem:
         running.feed.add_event("error", {"code": answer.problem, "message": answer.text})
-    running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id)})
+    running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id), "state": answer.state})
 
     with running.stage_timer.measure("save") as took:
 
@@ -124,9 +126,10 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
             if summary_job and summary_request.request_summary(tx, lease.id, now):
                 jobs.append(summary_job)
             deliveries: list[PendingReply] = []
-            if recipient is not None:
+            sent_id = reply_id if answer.state != "stopped" else _end_stopped(tx, running, notice_id, now)
+            if recipient is not None and sent_id is not None:
                 delivery = outbox.NewDelivery(
-                    outbox_id, lease.id, reply_id, lease.binding_id, last_input.channel, recipient
+                    outbox_id, lease.id, sent_id, lease.binding_id, last_input.channel, recipient
                 )
                 outbox.enqueue(tx, delivery, now)
                 deliveries = outbox.list_pending(tx, session_id=lease.id)
@@ -165,6 +168,24 @@ def _wake_others(running: TurnContext, committed: _Committed, now: datetime) -> 
 
 def _insert_citations(tx: Transaction, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:
     store.insert_citations(tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited])
+
+
+def _end_stopped(tx: Transaction, running: TurnContext, notice_id: UUID, now: datetime) -> UUID | None:
+    """End the heavy calls of a stopped turn. Return the line that is sent in place of half a reply, once stored.
+
+    None on the web, where the reply itself was followed, and where the turn that answers a newer message follows.
+    """
+    stop_requests.stop_heavy_calls(tx, running.feed.principal.tenant_id, running.turn.id, now)
+    channel = running.input_messages[-1].channel
+    if channel == "web" or running.stop.cause == "message":
+        return None
+    has_written = running.prompt_builder is not None and running.prompt_builder.has_written
+    body = running.canned_texts.find("turn_stopped") + (CHANGES_KEPT_SUFFIX if has_written else "")
+    lease = running.lease
+    store.insert_notice(
+        tx, message_id=notice_id, session_id=lease.id, binding_id=lease.binding_id, channel=channel, body=body, now=now
+    )
+    return notice_id
 
 
 def _settle_inbox(tx: Transaction, running: TurnContext, answer: Answer, now: datetime) -> str:

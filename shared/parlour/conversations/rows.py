@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Literal
 from uuid import UUID
 
 from parlour.channels.envelope import Channel
@@ -35,6 +36,10 @@ class Lease:
     was_handed_over: bool = False
     instruction: str | None = None
     has_open_questions: bool = False
+
+
+type StopCause = Literal["user", "member", "word", "message"]
+"""Who or what stopped a turn: its user, a member of the tenant, a stop word on messaging, a newer message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class LockedSession:
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
     """A turn being run: its number in the session, how often it was begun, its frozen moment, whether it was
-    opened just now (then there is nothing to resume), and the binding that answers it."""
+    opened just now (then there is nothing to resume), the binding that answers it, and whether it is to end."""
 
     id: UUID
     number: int
@@ -85,6 +90,22 @@ class OpenTurn:
     frozen_at: datetime
     is_new: bool
     binding_id: UUID
+    stop_cause: StopCause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassedFence:
+    """A write that the session's lease allows; `stop_cause` is why the turn is to end."""
+
+    stop_cause: StopCause | None
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequestRow:
+    """A turn that is to end: its state, and the tool of a write that is under way ("" for none)."""
+
+    state: Literal["open", "answered", "failed", "stopped"]
+    running_write: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,7 +481,7 @@ def _sum_of(calls: Sequence[JsonObject], name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptRow:
-    """One message of a session as its user sees it."""
+    """One message of a session as its user sees it; `is_stopped`: the reply of a turn that somebody stopped."""
 
     id: UUID
     direction: str
@@ -472,3 +493,4 @@ class TranscriptRow:
     citations: list[JsonObject]
     attachments: list[JsonObject]
     answered_by: str
+    is_stopped: bool = False

@@ -6,25 +6,26 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.conversations import store
-from parlour.conversations.journal import CallModel, Journal, ModelStep
+from parlour.conversations.journal import STOPPED, CallModel, Journal, ModelStep
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.rows import LlmCall, StepRow
 from parlour.conversations.tool_execution import plan_effects, reserve_effect
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
 from parlour.infra import log
-from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused, TurnStopped
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, images, model_routing, prices, spend
 from parlour.models.fallback import RetryTiming
-from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamReset, TextDelta, TokenUsage
+from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamReset, TextDelta, TokenUsage, Waiting
 from parlour.models.model_routing import ModelChoice
 from parlour.models.spend import Reservation
 from parlour.prompts.assembly.assembler import AssembledPrompt
 from parlour.prompts.ledger import store as prompts
 from parlour.prompts.ledger.prompt_builder import PromptBuilder, model_key
 from parlour.prompts.ledger.store import StepRequest
+from parlour.text.token_counter import TokenCounter
 
 MAX_REPLY_TOKENS = 1_500
 """Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
@@ -37,7 +38,8 @@ def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: 
 
     The worst case of every try is reserved against the tenant's daily cap before it is made, and settled with the
     answer. SpendRefused when the cap leaves no room, ProviderUnavailable or ProviderRejected when the whole chain is
-    exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit.
+    exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit, TurnStopped when somebody
+    stops the turn: what the model had said is committed as the step's answer.
     """
     choices = model_routing.filter_available(
         model_routing.choose_models(loaded.persona.agent.model_routing, "default"), running.dependencies.models
@@ -51,17 +53,22 @@ def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: 
     asking.request(choices[0], again=step.is_retry)
     try:
         completed = asking.stream(choices)
+    except TurnStopped:
+        return asking.complete_stopped(journal)
     except Exception:
         asking.give_up()
         raise
     asking.complete(loaded, completed)
-    done = [one for one in journal.steps if one.number != step.step_number]
-    return replace(journal, steps=(*done, ModelStep(step.step_number, completed.blocks, completed.stop_reason)))
+    return _with_step(journal, ModelStep(step.step_number, completed.blocks, completed.stop_reason))
+
+
+def _with_step(journal: Journal, step: ModelStep) -> Journal:
+    return replace(journal, steps=(*(one for one in journal.steps if one.number != step.number), step))
 
 
 @dataclass(slots=True)
 class _ModelRequest:
-    """One step being asked for: its tries so far, and what was reserved for them."""
+    """One step being asked for: its tries so far, what was reserved for them, and the text of the present one."""
 
     running: TurnContext
     number: int
@@ -69,6 +76,7 @@ class _ModelRequest:
     assembled: AssembledPrompt
     attempts: list[ModelAttempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
+    streamed: list[str] = field(default_factory=list)
     _is_first: bool = True
 
     def request(self, choice: ModelChoice, *, again: bool) -> None:
@@ -136,21 +144,26 @@ class _ModelRequest:
                 request,
                 timing=RetryTiming(
                     seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
-                    sleep=services.sleep,
+                    sleep=lambda seconds: self.running.stop.sleep(seconds, services.sleep),
                     jitter=services.jitter,
+                    is_stopped=self.running.stop.is_requested,
                 ),
                 before_attempt=self._admit,
             )
             for part in parts:
                 match part:
                     case TextDelta(text):
+                        self.streamed.append(text)
                         self.running.feed.stream_text(text)
+                    case Waiting():
+                        self.running.feed.flush_due_text()
                     case StreamReset():
+                        self.streamed.clear()
                         self.running.feed.add_event("text_reset", {"step": self.number})
                     case ModelAttempt():
                         self.attempts.append(part)
                         # Say why a try failed: a status and a kind of error, never what was asked.
-                        if part.outcome != "ok":
+                        if part.outcome not in {"ok", "stopped"}:
                             log.warning(
                                 "model_call_failed",
                                 turn_id=self.running.turn.id,
@@ -175,6 +188,26 @@ class _ModelRequest:
             spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
 
         self.running.feed.commit(commit)
+
+    def complete_stopped(self, journal: Journal) -> Journal:
+        """Commit what the model had said when the turn was stopped as the answer of the step, with its cost."""
+        running, services, turn_id = self.running, self.running.dependencies, self.running.turn.id
+        running.feed.finish_text()
+        text = "".join(self.streamed).strip()
+        blocks: tuple[JsonObject, ...] = ({"type": "text", "text": text},) if text else ()
+        row = StepRow(self.number, list(blocks), STOPPED)
+        llm_calls = self._calls(_NOTHING)
+        spent, now = self._spent(llm_calls), services.clock()
+        asked = self.attempts[-1] if self.attempts else None
+
+        def commit(tx: Transaction) -> None:
+            if asked is not None:
+                store.complete_step(tx, turn_id, row, provider=asked.provider, model=asked.model, now=now)
+            store.insert_llm_calls(tx, llm_calls)
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
+
+        running.feed.commit(commit)
+        return _with_step(journal, ModelStep(self.number, blocks, STOPPED))
 
     def complete(self, loaded: LoadedTurn, completed: Completion) -> None:
         """Commit the answer with its tries and cost; the effects that it asks for are reserved with it."""
@@ -208,6 +241,8 @@ class _ModelRequest:
         if self._is_first:
             self._is_first = False
         else:
+            if self.running.stop.cause:
+                raise TurnStopped
             self._take(self._new_reservation(), choice)
 
     def _take(self, reservation: UUID, choice: ModelChoice) -> None:
@@ -245,12 +280,12 @@ class _ModelRequest:
         return sum((self._charged(*pair) for pair in zip(self.attempts, llm_calls, strict=True)), Decimal())
 
     def _charged(self, attempt: ModelAttempt, call: LlmCall) -> Decimal:
-        """Return the cost of an attempt: one that broke off after it began to answer is billed for its input."""
+        """Return the cost of an attempt: one that broke off after it began to answer is billed for its input, a stopped
+        one also for what it had written."""
         usage = TokenUsage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
-        if attempt.outcome != "ok" and attempt.first_token_ms is not None:
-            return prices.worst_case_cost(
-                attempt.provider, attempt.model, sum(self.assembled.tokens_by_layer.values()), 0, call.at
-            )
+        if attempt.outcome == "stopped" or (attempt.outcome != "ok" and attempt.first_token_ms is not None):
+            read = sum(self.assembled.tokens_by_layer.values())
+            return prices.worst_case_cost(attempt.provider, attempt.model, read, usage.output_tokens, call.at)
         return prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
 
     def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
@@ -266,7 +301,14 @@ class _ModelRequest:
         return {"layer": miss.layer.name.lower(), "cause": miss.cause, "tokens": miss.tokens, "cost_usd": lost}
 
     def _calls(self, usage: TokenUsage) -> list[LlmCall]:
-        return [self._call(attempt, usage if attempt.outcome == "ok" else _NOTHING) for attempt in self.attempts]
+        return [self._call(attempt, self._usage(attempt, usage)) for attempt in self.attempts]
+
+    def _usage(self, attempt: ModelAttempt, reported: TokenUsage) -> TokenUsage:
+        """Return an attempt's tokens: what was reported of the answer, and an estimate for a stopped one."""
+        if attempt.outcome == "stopped":
+            written = TokenCounter(self.prompt_builder.cache_state.token_factors).count("".join(self.streamed))
+            return TokenUsage(sum(self.assembled.tokens_by_layer.values()), written)
+        return reported if attempt.outcome == "ok" else _NOTHING
 
     def _call(self, attempt: ModelAttempt, usage: TokenUsage) -> LlmCall:
         running, now = self.running, self.running.dependencies.clock()

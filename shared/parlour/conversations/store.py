@@ -27,6 +27,7 @@ from parlour.conversations.rows import (
     NewReply,
     NewUpload,
     OpenTurn,
+    PassedFence,
     PendingUpload,
     PressedButton,
     ReplyAddress,
@@ -34,6 +35,8 @@ from parlour.conversations.rows import (
     SessionQueue,
     SessionReader,
     StepRow,
+    StopCause,
+    StopRequestRow,
     StoredMessage,
     TranscriptRow,
     TurnEnd,
@@ -99,9 +102,32 @@ def find_unanswered_since(tx: Transaction, session_id: UUID) -> datetime | None:
     return since
 
 
-def pass_fence(tx: Transaction, lease: Lease, last_event_number: int) -> bool:
-    """Whether the lease still holds; notes `last_event` as the number of the feed's newest event."""
-    return tx.run(SQL["pass_fence"], session_id=lease.id, token=lease.token, last_event=last_event_number) > 0
+def pass_fence(tx: Transaction, lease: Lease, turn_id: UUID, last_event_number: int) -> PassedFence | None:
+    """Note the number of the feed's newest event; None when the lease does not hold any more."""
+    values = {"session_id": lease.id, "token": lease.token, "turn_id": turn_id, "last_event": last_event_number}
+    return tx.first(SQL["pass_fence"], PassedFence, **values)
+
+
+def find_stop_cause(tx: Transaction, turn_id: UUID) -> StopCause | None:
+    """Return why the turn is to end; None when nobody wants that."""
+    cause: StopCause | None = tx.value(SQL["find_stop_cause"], turn_id=turn_id)
+    return cause
+
+
+def request_stop_of_open_turn(
+    tx: Transaction, session_id: UUID, cause: StopCause, now: datetime, *, spares_questions: bool
+) -> bool:
+    """Have the session's open turn end; False when there is none, or when a question is open and is to be spared."""
+    values = {"session_id": session_id, "cause": cause, "now": now, "spares_questions": spares_questions}
+    return tx.value(SQL["request_stop_of_open_turn"], **values) is not None
+
+
+def request_stop(
+    tx: Transaction, session_id: UUID, turn_id: UUID, cause: StopCause, now: datetime
+) -> StopRequestRow | None:
+    """Have a turn of the session end, if anything of it is under way; None when the session has no such turn."""
+    values = {"session_id": session_id, "turn_id": turn_id, "cause": cause, "now": now}
+    return tx.first(SQL["request_stop"], StopRequestRow, **values)
 
 
 def renew_lease(tx: Transaction, lease: Lease, until: datetime) -> bool:
@@ -381,7 +407,8 @@ def find_oldest_streamed_text(tx: Transaction) -> datetime | None:
 
 
 def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> SessionQueue | None:
-    """Store what a tool call came to as a message of the session that asked; None when the turn is gone."""
+    """Store what a tool call came to as a message of the session that asked; None when nobody is to answer it, as its
+    turn was stopped or is gone."""
     return tx.first(SQL["insert_tool_result"], SessionQueue, turn_id=turn_id, **fields)
 
 

@@ -14,7 +14,7 @@ from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.record_events import EventList, record_events
 from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
-from parlour.infra.errors import ModelError, ToolNotAvailable
+from parlour.infra.errors import ModelError, ToolCancelled, ToolNotAvailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -25,7 +25,7 @@ from parlour.tools.calls import IN_PROGRESS_RESULT, UnfinishedCall, dispatch_mes
 from parlour.tools.effects import EndState
 from parlour.tools.result import ToolResult, error_result
 from parlour.tools.run import ToolContext, run_tool_by_name
-from parlour.tools.tool_definition import Tool
+from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
 
 
 def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
@@ -38,9 +38,15 @@ def run_requested_tools(
 ) -> Journal:
     """Run the requested tools one after the other, each result committed before the next begins.
 
-    An effect whose outcome nobody knows is not run again: the model is told, and a person decides.
+    An effect whose outcome nobody knows is not run again: the model is told, and a person decides. Once somebody stops
+    the turn, a read is cut and nothing more is begun; an effect that was begun ends as it must.
     """
-    done = [_run_request(turn_context, loaded_turn, step.step_number, request) for request in step.requests]
+    done = [
+        _cancel_request(turn_context, step.step_number, request)
+        if turn_context.stop.cause and not _has_begun(turn_context, step.step_number, request)
+        else _run_request(turn_context, loaded_turn, step.step_number, request)
+        for request in step.requests
+    ]
     ran = replace(journal, finished_calls=(*journal.finished_calls, *done))
     turn_context.has_untrusted_text |= approval_requests.has_outside_results(loaded_turn, ran)
     return ran
@@ -75,6 +81,19 @@ def reserve_effect(tx: Transaction, turn_id: UUID, effect: PlannedEffect) -> Non
     """Reserve the effect under its idempotency key. A repeat changes nothing."""
     call = effect.call
     calls.reserve_call(tx, turn_id, call, effect.tool, idempotency_key(turn_id, call.step, call.call_id))
+
+
+def _has_begun(turn_context: TurnContext, step: int, request: ToolRequest) -> bool:
+    found = turn_context.unfinished_calls.get((step, request.call_id))
+    return found is not None and found.state == "running"
+
+
+def _cancel_request(turn_context: TurnContext, step: int, request: ToolRequest) -> FinishedCall:
+    """End a call that the stopped turn did not begin. A reserved one is cancelled with the end of the turn."""
+    result = error_result(ToolCancelled())
+    if (step, request.call_id) not in turn_context.unfinished_calls:
+        _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
+    return FinishedCall(step, request.call_id, result.content)
 
 
 def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> FinishedCall:
@@ -119,9 +138,15 @@ def _run_read_tool(
     turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, took: Callable[[], int]
 ) -> ToolResult:
     context = _tool_context(turn_context, loaded_turn, step, request, is_write=request.name == HAND_OFF)
-    result = run_tool_by_name(
-        context, request.name, request.arguments, loaded_turn.tools, turn_context.dependencies.endpoints
-    )
+
+    def run() -> ToolResult:
+        endpoints = turn_context.dependencies.endpoints
+        return run_tool_by_name(context, request.name, request.arguments, loaded_turn.tools, endpoints)
+
+    tool = _find_tool(loaded_turn, request.name)
+    is_own = tool is None or tool.endpoint.startswith(BUILTIN_SCHEME)
+    cancelled = error_result(ToolCancelled())
+    result = run() if is_own else turn_context.stop.run_read(run, context.connection, if_stopped=cancelled)
     _record_finished_call(turn_context, step, request, result, context.now, took())
     return result
 

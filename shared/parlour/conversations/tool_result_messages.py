@@ -29,7 +29,8 @@ class PendingWakeup:
 
 
 def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: datetime) -> PendingWakeup | None:
-    """Store the result where it was asked for, once per call and run; None when the conversation is gone.
+    """Store the result where it was asked for, once per call and run; None when no turn is to answer it: the asking
+    one was stopped, or the conversation is gone.
 
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
@@ -39,6 +40,7 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
     place = store.insert_tool_result(
         tx,
         turn_id=call.turn_id,
+        call_id=call.id,
         id=uuid7(now),
         body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
         provider_message_id=key,

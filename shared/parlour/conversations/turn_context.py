@@ -9,6 +9,7 @@ from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.stage_timer import StageTimer
+from parlour.conversations.turn_stop import TurnStop
 from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Database
 from parlour.infra.queues import DelayedQueue, FifoQueue
@@ -90,6 +91,11 @@ class TurnContext:
     tools: tuple[Tool, ...] = ()
     has_untrusted_text: bool = False
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
+
+    @property
+    def stop(self) -> TurnStop:
+        """Whether somebody wants the turn to end."""
+        return self.feed.stop
 
     def require_time(self) -> None:
         """Raise RetryError when this invocation is nearly over: the next one continues from what is committed."""

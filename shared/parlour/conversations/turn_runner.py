@@ -12,7 +12,7 @@ from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
-from parlour.conversations.journal import AskPerson, CallModel, Reply, RunTools, next_step
+from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Journal, Reply, RunTools, next_step
 from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
 from parlour.conversations.reply import Answer, commit_answer
@@ -72,8 +72,9 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     try:
         with renew_lease(dependencies.database, principal.tenant_id, running.lease, dependencies.clock, seconds_left):
             answer = _produce_answer(running)
-            questions = approval_requests.open_questions(running, answer.is_question)
-            commit_answer(running, answer.with_questions(questions))
+            if answer.state != "stopped":
+                answer = answer.with_questions(approval_requests.open_questions(running, answer.is_question))
+            commit_answer(running, answer)
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError as problem:
@@ -165,6 +166,7 @@ def _begin_turn(
     stages.add_between("wait", inputs[0].received_at, now)
     is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both
     feed = EventFeed(principal, services.database, lease, turn.id, services.clock, is_followed)
+    feed.stop.record(turn.stop_cause)
     return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
 
 
@@ -267,6 +269,8 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
     while True:
         match next_step(journal):
             case CallModel() as step:
+                if turn_context.stop.cause:
+                    return _stopped_answer(loaded_turn, journal)
                 turn_context.require_time()
                 journal = ask_model(turn_context, loaded_turn, journal, step)
             case RunTools() as step:
@@ -274,10 +278,18 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
             case AskPerson():
                 return Answer("", is_question=True)
+            case Reply() if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
+                return _stopped_answer(loaded_turn, journal)
             case Reply(text=None):
                 return Answer(canned_replies.NO_ANSWER_REPLY, degraded=True, problem="no_answer")
             case Reply(text=text):
                 return Answer(text or canned_replies.NO_ANSWER_REPLY, reader=loaded_turn.principal)
+
+
+def _stopped_answer(loaded_turn: LoadedTurn, journal: Journal) -> Answer:
+    """Return what the model had said last when the turn was stopped."""
+    said = [step.text for step in journal.steps if step.text]
+    return Answer(said[-1] if said else "", state="stopped", reader=loaded_turn.principal)
 
 
 def _failed_answer(problem: TurnProblemCode) -> Answer:

@@ -35,6 +35,7 @@
     │   ├── PayloadTooLarge           413
     │   ├── UnreadableFile            422, with the reason by name
     │   └── InvalidPack               422, with file, line and field of every problem
+    ├── TurnStopped                   nobody: somebody stopped the turn, and what it has so far is its reply
     └── OperatorError                 the people who run it
         ├── Misconfigured
         │   ├── MissingSecret
@@ -352,6 +353,12 @@ class InvalidPack(CallerError):
     def __init__(self, problems: Sequence[PackProblem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+
+class TurnStopped(ParlourError):
+    """Somebody stopped the turn; what it has so far is its reply."""
+
+    code = "stopped"
 
 
 class OperatorError(ParlourError):

@@ -55,7 +55,8 @@ class AnthropicModel:
         client = self._client  # the first one takes a second or more, which is not the provider's fault
         allowed = stream_timeouts(self._first_token_seconds, seconds_left - (time.monotonic() - began))
         source = functools.partial(_stream_events, client, request, allowed.total)
-        return stream_parts(stream_within(allowed, source, is_content_event))
+        events = stream_within(allowed, source, is_content_event)
+        return stream_parts(events)
 
     def close(self) -> None:
         """Give up the connections that are kept for the next call; nothing is asked after this."""

@@ -70,9 +70,9 @@ class BedrockModel:
         if count_cache_breakpoints(request) > MAX_CACHE_BREAKPOINTS:
             raise ValueError(f"a request may carry {MAX_CACHE_BREAKPOINTS} cache marks at most")
         allowed = stream_timeouts(self._first_token_seconds, seconds_left)
-        return stream_parts(
-            stream_within(allowed, functools.partial(_stream_events, self._client, request), is_content_event)
-        )
+        source = functools.partial(_stream_events, self._client, request)
+        events = stream_within(allowed, source, is_content_event)
+        return stream_parts(events)
 
 
 def _stream_events(client: BedrockRuntime, request: ModelRequest) -> Generator[JsonObject]:

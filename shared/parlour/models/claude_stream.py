@@ -6,17 +6,20 @@ from typing import cast
 
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.json_values import Json, JsonObject
-from parlour.models.model import Completion, StreamPart, TextDelta, TokenUsage
+from parlour.models.model import Completion, StreamPart, TextDelta, TokenUsage, Waiting
 
 
-def stream_parts(events: Iterable[JsonObject]) -> Iterator[StreamPart]:
-    """Text as it comes, then the whole message.
+def stream_parts(events: Iterable[JsonObject | Waiting]) -> Iterator[StreamPart]:
+    """Text and pauses as they come, then the whole message.
 
     Events and deltas of unknown types are passed over, blocks of unknown types are kept as they came.
     ProviderUnavailable when the events end before `message_stop`, or a tool's input cannot be read.
     """
     message = _Message()
     for event in events:
+        if isinstance(event, Waiting):
+            yield event
+            continue
         text = message.add(event)
         if text:
             yield TextDelta(storable_text(text))

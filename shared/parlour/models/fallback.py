@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
-from parlour.infra.errors import ProviderRejected, ProviderUnavailable
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable, TurnStopped
 from parlour.models.model import (
     AttemptOutcome,
     Completion,
@@ -12,8 +13,9 @@ from parlour.models.model import (
     Model,
     ModelAttempt,
     ModelRequest,
+    StreamPart,
     StreamReset,
-    TextDelta,
+    Waiting,
 )
 from parlour.models.model_routing import ModelChoice
 
@@ -30,12 +32,16 @@ type AttemptError = ProviderUnavailable | ProviderRejected
 
 @dataclass(frozen=True, slots=True)
 class RetryTiming:
-    """How long may be asked in all and how pauses are made; jitter picks between two bounds, like `random.uniform`."""
+    """How long may be asked in all and how pauses are made; jitter picks between two bounds, like `random.uniform`.
+
+    is_stopped  whether nobody wants the answer any more; looked at with every part of a stream, also its pauses.
+    """
 
     seconds_left: float
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
     clock: Callable[[], float] = time.monotonic
+    is_stopped: Callable[[], bool] = lambda: False
 
 
 def ask_with_fallback(
@@ -53,7 +59,8 @@ def ask_with_fallback(
     after a pause; ProviderRejected goes on to the next choice at once. `before_attempt` is called before every attempt
     with the choice that is about to be asked; what it raises ends the asking.
 
-    Raises ProviderUnavailable when nobody answered or the time ran out, ProviderRejected when all refused.
+    Raises ProviderUnavailable when nobody answered or the time ran out, ProviderRejected when all refused, TurnStopped
+    after the attempt that was stopped.
     """
     clock = timing.clock
     deadline = clock() + timing.seconds_left
@@ -65,7 +72,7 @@ def ask_with_fallback(
             if deadline - clock() < MIN_ATTEMPT_SECONDS:
                 raise ProviderUnavailable("too little time is left to ask a model; the turn will be tried again")
             before_attempt(choice)
-            failure = yield from _attempt(choice, providers.get(choice.provider), request, deadline, clock)
+            failure = yield from _attempt(choice, providers.get(choice.provider), request, deadline, timing)
             if failure is None:
                 return
             failures.append(failure)
@@ -75,18 +82,25 @@ def ask_with_fallback(
 
 
 def _attempt(
-    choice: ModelChoice, model: Model | None, request: ModelRequest, deadline: float, clock: Callable[[], float]
+    choice: ModelChoice, model: Model | None, request: ModelRequest, deadline: float, timing: RetryTiming
 ) -> Generator[FallbackStreamPart, None, AttemptError | None]:
+    clock = timing.clock
     started = clock()
     first_token: int | None = None
     try:
-        for part in _stream(choice, model, request, deadline - started):
-            if isinstance(part, Completion):
-                yield ModelAttempt(choice.provider, choice.model, "ok", _elapsed_ms(started, clock), first_token)
+        with closing(_stream(choice, model, request, deadline - started)) as parts:
+            for part in parts:
+                if isinstance(part, Completion):
+                    yield ModelAttempt(choice.provider, choice.model, "ok", _elapsed_ms(started, clock), first_token)
+                    yield part
+                    return None
+                if timing.is_stopped():
+                    took = _elapsed_ms(started, clock)
+                    yield ModelAttempt(choice.provider, choice.model, "stopped", took, first_token)
+                    raise TurnStopped
+                if not isinstance(part, Waiting) and first_token is None:
+                    first_token = _elapsed_ms(started, clock)
                 yield part
-                return None
-            first_token = _elapsed_ms(started, clock) if first_token is None else first_token
-            yield part
         failure: AttemptError = ProviderUnavailable(f"{choice.provider} ended without an answer")
     except (ProviderUnavailable, ProviderRejected) as error:
         failure = error
@@ -97,12 +111,11 @@ def _attempt(
     return failure
 
 
-def _stream(
-    choice: ModelChoice, model: Model | None, request: ModelRequest, seconds: float
-) -> Iterator[TextDelta | Completion]:
+def _stream(choice: ModelChoice, model: Model | None, request: ModelRequest, seconds: float) -> Generator[StreamPart]:
+    """Stream from the provider; closed early, it hangs up."""
     if model is None:
         raise ProviderRejected(f"provider {choice.provider} is not configured: set its key or change model_routing")
-    return model.stream(replace(request, model=choice.model), seconds_left=seconds)
+    yield from model.stream(replace(request, model=choice.model), seconds_left=seconds)
 
 
 def _elapsed_ms(started: float, clock: Callable[[], float]) -> int:

@@ -4,7 +4,7 @@ The loop's own model calls are its own. Only the tokens that it reports are know
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.functions import FunctionFailed, FunctionNotCalled, FunctionTimedOut, PackFunctions
@@ -19,6 +19,7 @@ from parlour.models.model import (
     object_items,
 )
 from parlour.models.model_routing import FUNCTION_PROVIDER
+from parlour.models.stream_timeouts import StreamTimeouts, stream_within
 
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -34,10 +35,15 @@ class FunctionModel:
         self._find_tenant = find_tenant
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
-        """Yield the stretch's text and its calls; raises as `Model`."""
+        """Yield the stretch's text and its calls; raises as `Model`. A stretch that nobody waits for ends by itself."""
+        tenant = self._find_tenant()
+        allowed = StreamTimeouts(seconds_left, seconds_left)
+        return stream_within(allowed, lambda: self._run_loop(tenant, request, seconds_left), lambda _part: True)
+
+    def _run_loop(self, tenant: str, request: ModelRequest, seconds: float) -> Generator[StreamPart]:
         event: JsonObject = {"kind": "agent", "function": request.model, "request": _to_agent_request(request)}
         try:
-            answer = self._functions.invoke(self._find_tenant(), event, seconds_left)
+            answer = self._functions.invoke(tenant, event, seconds)
         except (FunctionTimedOut, FunctionFailed) as error:
             raise ProviderUnavailable(f"the agent {request.model} failed: {type(error).__name__}") from error
         except FunctionNotCalled as error:

@@ -14,7 +14,8 @@ from parlour.infra.json_values import Json, JsonObject
 MAX_CACHE_BREAKPOINTS = 4
 """How many `cache_control` marks a request may carry; providers refuse more."""
 
-type AttemptOutcome = Literal["ok", "unavailable", "rejected"]
+type AttemptOutcome = Literal["ok", "unavailable", "rejected", "stopped"]
+"""What an attempt came to; `stopped`: the caller did not want the answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,11 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Nothing new for a moment: the caller may look at other things."""
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """The whole answer; the last part of every stream that did not fail.
 
@@ -95,8 +101,8 @@ class StreamReset:
     """The text streamed so far belongs to a failed attempt: forget it, another one starts."""
 
 
-type StreamPart = TextDelta | Completion
-"""What a model's stream is made of: any number of deltas, then exactly one Completed."""
+type StreamPart = TextDelta | Waiting | Completion
+"""What a model's stream is made of: any number of deltas and pauses, then exactly one Completion."""
 
 type FallbackStreamPart = StreamPart | ModelAttempt | StreamReset
 """What a stream with retries is made of (parlour.models.fallback)."""

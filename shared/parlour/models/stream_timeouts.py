@@ -8,8 +8,12 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from parlour.infra.errors import ProviderUnavailable
+from parlour.models.model import Waiting
 
 FIRST_TOKEN_TIMEOUT_SECONDS = 8.0
+
+_PAUSE_SECONDS = 0.05
+"""How long the source may be silent before the caller may look at other things."""
 
 _MARGIN_SECONDS = 2.0
 """Kept back from the invocation, for writing down what came of the call."""
@@ -43,8 +47,10 @@ class _End:
 
 def stream_within[T](
     timeouts: StreamTimeouts, source: Callable[[], Generator[T]], is_content: Callable[[T], bool]
-) -> Iterator[T]:
-    """Yield the items of `source`, which runs in a thread of its own; its exceptions are raised here.
+) -> Iterator[T | Waiting]:
+    """Yield the items of `source`, which runs in a thread of its own, and a pause 20 times a second while it is silent.
+
+    The exceptions of the source are raised here.
 
     ProviderUnavailable when no content item came in time, or the whole took too long. A read timeout of the HTTP client
     promises neither: every keep-alive byte restarts it, and DNS lookups have none. When the caller stops listening, the
@@ -58,6 +64,9 @@ def stream_within[T](
     try:
         while True:
             arrival = _next_item(inbox, started + limit - time.monotonic(), limit)
+            if isinstance(arrival, Waiting):
+                yield arrival
+                continue
             if isinstance(arrival, _End):
                 if arrival.error:
                     raise arrival.error
@@ -69,10 +78,12 @@ def stream_within[T](
         gone.set()
 
 
-def _next_item[T](inbox: SimpleQueue[_Item[T] | _End], seconds: float, limit: float) -> _Item[T] | _End:
+def _next_item[T](inbox: SimpleQueue[_Item[T] | _End], seconds: float, limit: float) -> _Item[T] | _End | Waiting:
     try:
-        return inbox.get(timeout=max(seconds, 0))
+        return inbox.get(timeout=max(0, min(seconds, _PAUSE_SECONDS)))
     except Empty:
+        if seconds > _PAUSE_SECONDS:
+            return Waiting()
         raise ProviderUnavailable(f"the model did not answer within {limit:.1f} s") from None
 
 

@@ -373,6 +373,20 @@ class InboxSettings(PackModel):
     service: ServiceTimes | None = Field(default=None, description="How soon people answer, and when they are there.")
 
 
+class QueueSettings(PackModel):
+    """What happens to a message that comes while a reply is under way."""
+
+    mode: Literal["collect", "interrupt"] = Field(
+        default="collect",
+        description="collect: the next reply answers it; interrupt: it stops the running one.",
+    )
+    stop_words: dict[Language, Annotated[tuple[ShortText, ...], Field(max_length=50)]] = Field(
+        default={},
+        description="Messages that stop the running reply on messaging channels, by language, in place of the built-in "
+        "ones; an empty list switches a language off.",
+    )
+
+
 class NotificationWebhook(PackModel):
     """An address that receives signed JSON for each event."""
 
@@ -436,6 +450,10 @@ class Binding(PackModel):
     )
     inbox: InboxSettings = Field(
         default=InboxSettings(), description="Who answers when a person is asked for, and how soon."
+    )
+    queue: QueueSettings = Field(
+        default=QueueSettings(),
+        description="Whether a message waits for the reply that is under way, joins or ends it, and words that end it.",
     )
     notifications: Notifications = Field(
         default=Notifications(), description="Who is told that a conversation needs a person."

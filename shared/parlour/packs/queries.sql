@@ -33,7 +33,7 @@ UNION ALL
 SELECT 'binding', b.id, b.slug, b.version, jsonb_build_object(
            'display_name', b.display_name, 'human', h.slug, 'team', t.slug, 'agent', a.slug, 'door', b.door,
            'clearance', b.clearance, 'greeting', b.greeting, 'channels', b.channels, 'owner', NULLIF(b.owner, '{}'), 'writes', b.writes,
-           'tool_writes', b.tool_writes, 'limits', b.limits, 'inbox', b.inbox,
+           'tool_writes', b.tool_writes, 'limits', b.limits, 'inbox', b.inbox, 'queue', b.queue,
            'allowed_handoffs', b.allowed_handoffs, 'notifications', b.notifications, 'needs_approval', b.needs_approval,
            'is_active', b.is_active)
   FROM bindings b
@@ -105,16 +105,17 @@ ON CONFLICT (tenant_id, key) DO UPDATE
 -- name: upsert_binding
 -- A binding as a pack has it, under its next version.
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance,
-                      greeting, owner, writes, tool_writes, limits, inbox, allowed_handoffs, notifications, needs_approval,
-                      is_active, version, created_at, updated_at)
+                      greeting, owner, writes, tool_writes, limits, inbox, queue, allowed_handoffs, notifications,
+                      needs_approval, is_active, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(human_id)s, %(team_id)s, %(agent_id)s, %(door)s,
         %(channels)s, %(clearance)s, %(greeting)s, COALESCE(%(owner)s, '{}'::jsonb), %(writes)s, %(tool_writes)s, %(limits)s, %(inbox)s,
-        %(allowed_handoffs)s, %(notifications)s, %(needs_approval)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
+        %(queue)s, %(allowed_handoffs)s, %(notifications)s, %(needs_approval)s, %(is_active)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, slug) DO UPDATE
    SET display_name = excluded.display_name, human_id = excluded.human_id, team_id = excluded.team_id,
        agent_id = excluded.agent_id, door = excluded.door, channels = excluded.channels,
        clearance = excluded.clearance, greeting = excluded.greeting, owner = excluded.owner,
        writes = excluded.writes, tool_writes = excluded.tool_writes, limits = excluded.limits, inbox = excluded.inbox,
+       queue = excluded.queue,
        allowed_handoffs = excluded.allowed_handoffs, notifications = excluded.notifications,
        needs_approval = excluded.needs_approval,
        is_active = excluded.is_active,

@@ -97,25 +97,25 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
 -- name: find_binding
 -- One binding.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes, limits, allowed_handoffs, inbox
+       writes, tool_writes, limits, allowed_handoffs, inbox, queue
   FROM bindings WHERE id = %(binding_id)s;
 
 -- name: find_binding_by_slug
 -- One binding, by the name its pack gives it.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes, limits, allowed_handoffs, inbox
+       writes, tool_writes, limits, allowed_handoffs, inbox, queue
   FROM bindings WHERE slug = %(slug)s;
 
 -- name: list_active_bindings
 -- The bindings that are switched on.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes, limits, allowed_handoffs, inbox
+       writes, tool_writes, limits, allowed_handoffs, inbox, queue
   FROM bindings WHERE is_active ORDER BY slug;
 
 -- name: list_bindings_of_agent
 -- The bindings that are switched on and put this agent, by its slug, to work.
 SELECT b.id, b.slug, b.display_name, b.human_id, b.team_id, b.agent_id, b.door, b.channels, b.clearance, b.greeting,
-       b.is_active, b.version, b.owner, b.writes, b.tool_writes, b.limits, b.allowed_handoffs, b.inbox
+       b.is_active, b.version, b.owner, b.writes, b.tool_writes, b.limits, b.allowed_handoffs, b.inbox, b.queue
   FROM bindings b JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
  WHERE b.is_active AND a.slug = %(agent)s ORDER BY b.slug;
 

@@ -39,6 +39,7 @@ __all__ = [
     "reserve_call",
     "resolve_call",
     "start_approved_call",
+    "stop_turn_calls",
 ]
 
 IN_PROGRESS_RESULT: JsonObject = {
@@ -201,6 +202,13 @@ def cancel_session_calls(tx: Transaction, session_id: UUID, now: datetime) -> tu
         call_id for call_id in store.list_unfinished_heavy(tx, session_id) if store.request_cancel(tx, call_id, now)
     ]
     return len(under_way), [ended for call_id in under_way if (ended := _end_unless_running(tx, call_id, now))]
+
+
+def stop_turn_calls(tx: Transaction, turn_id: UUID, now: datetime) -> tuple[int, list[EndedCall]]:
+    """Stop the heavy calls of a turn, all but the writes that are under way. Return how many, and those of them that
+    nobody was at, ended."""
+    stopped = store.stop_turn_calls(tx, turn_id, now)
+    return len(stopped), [ended for call_id in stopped if (ended := _end_unless_running(tx, call_id, now))]
 
 
 def start_approved_call(tx: Transaction, call_id: UUID, arguments: JsonObject, now: datetime, due_at: datetime) -> None:

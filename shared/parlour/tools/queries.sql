@@ -189,6 +189,12 @@ UPDATE tool_calls SET cancelled_at = COALESCE(cancelled_at, %(now)s)
  WHERE id = %(id)s AND heavy AND state IN ('reserved', 'running')
 RETURNING id;
 
+-- name: stop_turn_calls
+-- Have the heavy calls of a turn stopped: reads, and what is not begun. A write that is under way is left alone.
+UPDATE tool_calls SET cancelled_at = COALESCE(cancelled_at, %(now)s)
+ WHERE turn_id = %(turn_id)s AND heavy AND (state = 'reserved' OR state = 'running' AND NOT writes)
+RETURNING id;
+
 -- name: start_approved_call
 -- A person agreed to a call that a turn did not run: from now on it is the dispatcher's, with the arguments that the
 -- person saw. What the model was told until then is kept as the interim result.

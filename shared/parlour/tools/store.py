@@ -107,6 +107,11 @@ def request_cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
     return tx.value(SQL["request_cancel"], id=call_id, now=now) is not None
 
 
+def stop_turn_calls(tx: Transaction, turn_id: UUID, now: datetime) -> list[UUID]:
+    """Have the heavy calls of a turn stopped, but for writes under way; return them."""
+    return [one.id for one in tx.all(SQL["stop_turn_calls"], _IdRow, turn_id=turn_id, now=now)]
+
+
 def start_approved_call(tx: Transaction, **fields: object) -> None:
     tx.run(SQL["start_approved_call"], **fields)
 

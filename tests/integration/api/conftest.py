@@ -31,7 +31,7 @@ from tests.fake_bucket import FakeBucket
 
 OPERATOR = "operator-" + "o" * 40
 TOKEN_SECRET = "t" * 48
-DONE_EVENT = ("done", {"message_id": str(UUID(int=2)), "turn_id": str(UUID(int=1))})
+DONE_EVENT = ("done", {"message_id": str(UUID(int=2)), "turn_id": str(UUID(int=1)), "state": "answered"})
 
 AGENT = """
 display_name: Adviser

@@ -115,7 +115,10 @@ function ThreadMessage({ message, author, isFound, isChosen, onChoose }: Message
       ) : (
         text && <p class="message-text">{text}</p>
       )}
-      {!text && !attachments?.length && <p class="soft">This message has no text. It was erased, or had none.</p>}
+      {message.is_stopped && <p class="soft">Stopped here, before the reply was complete.</p>}
+      {!text && !message.is_stopped && !attachments?.length && (
+        <p class="soft">This message has no text. It was erased, or had none.</p>
+      )}
       {attachments && attachments.length > 0 && <Attachments attachments={attachments} />}
       {onChoose && turnId && (
         <Button kind="link" aria-pressed={isChosen} onClick={() => onChoose(turnId)}>

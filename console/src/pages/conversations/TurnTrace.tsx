@@ -175,7 +175,9 @@ function ModelCalls({ turn }: { turn: Turn }) {
           <li key={index}>
             <div>
               <b>{call.model}</b> <span class="soft">{call.provider}</span>
-              <p class={call.outcome === "ok" ? "soft" : "trace-bad"}>{callWords(call)}</p>
+              <p class={call.outcome === "ok" || call.outcome === "stopped" ? "soft" : "trace-bad"}>
+                {callWords(call)}
+              </p>
             </div>
             <span class="trace-number">
               {milliseconds(call.latency_ms)}
@@ -193,6 +195,7 @@ function callWords(call: Turn["model_calls"][number]): string {
   if (call.outcome === "unavailable") return "Not reachable: tried again, or passed to the fallback model.";
   if (call.outcome === "rejected") return "Refused by the provider.";
   return [
+    call.outcome === "stopped" ? "Stopped; estimated" : "",
     `${count(billedInput(call))} tokens in`,
     call.cache_read_tokens ? `${count(call.cache_read_tokens)} of them from the cache` : "",
     call.cache_write_tokens ? `${count(call.cache_write_tokens)} stored in the cache` : "",

@@ -34,6 +34,8 @@ export function conversationState(conversation: Conversation, hasFailedTurn = fa
       return { tone: "bad", words: "Failed" };
     case "running":
       return { tone: "accent", words: "Being answered" };
+    case "stopped":
+      return { tone: "neutral", words: "Stopped" };
     case "answered":
       return hasFailedTurn ? { tone: "bad", words: "Failed, answered later" } : { tone: "neutral", words: "Answered" };
     default:

@@ -24,20 +24,21 @@ from parlour.api.schemas import (
     PublicAgent,
     RecordLabel,
 )
-from parlour.api.session_schemas import HandoffView, NewHandoff, OpenedSession, SessionView
-from parlour.conversations import attachment_uploads, handoffs, inbound_messages
+from parlour.api.session_schemas import HandoffView, NewHandoff, OpenedSession, SessionView, TurnStopView
+from parlour.conversations import attachment_uploads, handoffs, inbound_messages, stop_requests
 from parlour.conversations import event_feed as turn_events
 from parlour.conversations import turn_views as turns_read
 from parlour.conversations.handoffs import Handoff
-from parlour.conversations.rows import NewUpload
+from parlour.conversations.rows import NewUpload, StopCause
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.records import type_registry
 from parlour.records.crud import Record, find_records, get_record
-from parlour.tenancy import bindings, rate_limits, routing_keys, tenants, users
+from parlour.tenancy import audit, bindings, rate_limits, roles, routing_keys, tenants, users
 from parlour.tenancy.authentication import AuthenticatedCaller, VisitorClaims
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.limits import Limits, visitor_limits
@@ -170,6 +171,25 @@ def hand_over_session(session_id: UUID, wanted: NewHandoff, caller: AnyCaller) -
         caller.get_session(tx, session_id)
         done = handoffs.hand_over_session(caller.principal, tx, session_id, handoff)
     return HandoffView(id=done.id, to=done.to_slug, name=done.to_name, from_name=done.from_name)
+
+
+@router.post("/{session_id}/turns/{turn_id}/stop", status_code=202)
+def stop_turn(session_id: UUID, turn_id: UUID, caller: AnyCaller) -> TurnStopView:
+    """Stop a turn: of one's own conversation, or as an editor. It ends with what there is of the reply.
+
+    What its tools had begun to change is not cut off. Asking again is harmless.
+    """
+    who = caller.principal
+    if who.kind != "user":
+        roles.require_role(who, "editor")
+    cause: StopCause = "user" if who.kind == "user" else "member"
+    with caller.transaction() as tx:
+        caller.get_session(tx, session_id)
+        result = stop_requests.stop_turn(tx, who.tenant_id, session_id, turn_id, cause, caller.now)
+        if cause == "member":
+            details: JsonObject = {"turn_id": str(turn_id), "state": result.state}
+            audit.add_entry(who, tx, "turn.stopped", f"session:{session_id}", details, caller.now)
+    return TurnStopView.from_result(turn_id, result)
 
 
 def _check_own_session(caller: Caller, session_id: UUID) -> None:

@@ -117,7 +117,7 @@ WITH attention AS (
                       AND (%(until)s::timestamptz IS NULL OR t.finished_at < %(until)s))
                WHEN 'answered' THEN (
                    SELECT t.state FROM turns t WHERE (t.tenant_id, t.session_id) = (s.tenant_id, s.id)
-                    ORDER BY t.number DESC LIMIT 1) = 'answered'
+                    ORDER BY t.number DESC LIMIT 1) IN ('answered', 'stopped')
                ELSE true END
        AND (%(text)s::text IS NULL OR position(lower(%(text)s) IN lower(s.title)) > 0
             OR position(lower(%(text)s) IN lower(u.display_name)) > 0

@@ -14,6 +14,11 @@ MAX_PAST_TURNS = 34
 """Turns that are read at most: a history of more than 30 messages is cut, whatever they hold."""
 
 
+STOPPED_MARK = "[The user stopped this reply here.]"
+UNSENT_MARK = "[The user stopped this reply here. It was not sent: they have not read it.]"
+"""What the prompt says below the reply of a stopped turn."""
+
+
 def past_turns_from_rows(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
     """Return past turns from their rows, for a reader of this clearance.
 
@@ -44,13 +49,24 @@ def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
         str(row["id"]),
         user_messages=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
         tool_messages=tuple(_json_objects(row["tool_messages"])),
-        replies=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
+        replies=tuple(
+            _mark_stopped(one, messages) if row.get("is_stopped") else one
+            for direction, one in said
+            if direction == "outbound" and (one.text.strip() or row.get("is_stopped"))
+        ),
         attachments=attachments.past_attachment_items(
             [one for message in messages for one in _json_objects(message["attachments"])], clearance
         ),
     )
     dead = [int(str(one)) for one in _json_list(row["dead_citation_numbers"])]
     return _withhold_turn(turn) if row["is_restricted"] else _withhold_results(turn, dead) if dead else turn
+
+
+def _mark_stopped(reply: Message, messages: Sequence[JsonObject]) -> Message:
+    """Return the reply of a stopped turn with a line that says so, and whether the user has read it."""
+    is_read = messages[-1].get("channel") == "web"
+    mark = STOPPED_MARK if is_read else UNSENT_MARK
+    return replace(reply, text=f"{reply.text}\n{mark}".strip())
 
 
 def _withhold_turn(turn: PastTurn) -> PastTurn:

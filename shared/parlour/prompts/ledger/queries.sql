@@ -10,8 +10,8 @@
 WITH kept AS (
     SELECT cache_state, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
-    SELECT t.id, t.number, t.tool_messages,
-           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind,
+    SELECT t.id, t.number, t.tool_messages, t.state = 'stopped' AS is_stopped,
+           (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'channel', m.channel,
                                                 'author', m.metadata ->> 'author', 'body',
                                                 CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                                                 'attachments', sent.rows) ORDER BY m.position)

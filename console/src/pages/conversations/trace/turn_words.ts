@@ -49,6 +49,7 @@ export function problemWords(problem: string): string {
 export function turnState({ state, degraded, finished_at: finished }: Turn): { tone: Tone; words: string } {
   if (state === "failed") return { tone: "bad", words: "Failed" };
   if (state === "open" || !finished) return { tone: "accent", words: "Being answered" };
+  if (state === "stopped") return { tone: "neutral", words: "Stopped" };
   return degraded ? { tone: "warning", words: "Answered with a fixed text" } : { tone: "good", words: "Answered" };
 }
 
