@@ -7,11 +7,13 @@ from uuid import UUID
 from parlour.approvals import approvals
 from parlour.approvals.approvals import Answer
 from parlour.approvals.rows import Approval
+from parlour.bootstrap.sweep import SweepQueues, finders
 from parlour.conversations import approval_answers
 from parlour.conversations.approval_answers import GivenAnswer
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.jobs.sweep import SweepDependencies, sweep
 from parlour.principal import Principal
 from parlour.tenancy.users import load_access
 from parlour.tools.dispatch import DispatchDependencies, dispatch_call
@@ -91,6 +93,13 @@ class ApprovalHarness:
         self.conversation.run_turn()
         asked = self.conversation.model.requests[before:]
         return str(asked[0].messages[-1]) if asked else ""
+
+    def sweep(self) -> None:
+        """Have everything done that is due."""
+        desk = self.conversation
+        turns = {"whatsapp": desk.turns, "web": desk.turns}
+        queues = SweepQueues(turns, desk.outbox, desk.tools, desk.ingest, desk.embedding, desk.memory)
+        sweep(SweepDependencies(desk.database, finders(queues), desk.wakeups, desk.clock), lambda: 60.0)
 
     def replies(self) -> list[str]:
         found = self.conversation.query("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position")

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { TENANT, type Schema } from "./api.ts";
+import { ask, TENANT, type Schema } from "./api.ts";
 import { Approvals } from "./approvals.ts";
 import { expect, test } from "./fixtures.ts";
 
@@ -76,6 +76,30 @@ test("a member approves in the inbox and allows the tool for a week", async ({
   await card.getByRole("button", { name: "Yes, and always allow" }).click();
   await expect(card).toContainText("Approved at");
   expect(approvals.answers[0]?.always?.tool).toBe("notify_foreman");
+});
+
+test("a member answers inside the conversation that waits for it", async ({
+  page,
+  open,
+  operator,
+  request,
+  checkAccessibility,
+  saveScreenshot,
+}) => {
+  const { sessionId } = await ask(request, "when does the crane come?");
+  await operator.send("POST", `inbox/${sessionId}/open`, { text: "The agent wants to page Joanna." });
+  const approvals = new Approvals(page);
+  approvals.ask(sessionId, "editor");
+  await approvals.start();
+  await open(`#/inbox/${sessionId}`);
+  const card = page.getByRole("article", { name: "Notify foreman" });
+  await expect(card.getByRole("definition").first()).toHaveText("Joanna Pryce");
+  await expect(card).toContainText("Nothing happens before you answer.");
+  await checkAccessibility();
+  await saveScreenshot("approval-conversation");
+  await card.getByRole("button", { name: "Yes", exact: true }).click();
+  await expect(card).toContainText("Approved at");
+  expect(approvals.answers.map(({ decision }) => decision)).toEqual(["approve"]);
 });
 
 test("a permission is listed and revoked", async ({ page, open, checkAccessibility, saveScreenshot }) => {

@@ -55,6 +55,7 @@ export class Approvals {
         created_at: now.toISOString(),
         expires_at: new Date(now.getTime() + 24 * 3_600_000).toISOString(),
         answered_at: null,
+        answered_by: null,
         done_at: null,
       },
       ...this.listed,

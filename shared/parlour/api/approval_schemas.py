@@ -27,7 +27,8 @@ class ApprovalView(ResponseModel):
     """One question about one tool call.
 
     text: the exact effect. options: what can be answered. can_answer: whether the caller may answer now. reason: of a
-    refusal, or why the question was replaced. status_text: how it stands, in a sentence.
+    refusal, or why the question was replaced. status_text: how it stands, in a sentence. answered_by: who answered,
+    such as "member:" and an id; users do not read which member it was.
     """
 
     id: UUID
@@ -46,6 +47,7 @@ class ApprovalView(ResponseModel):
     created_at: datetime
     expires_at: datetime
     answered_at: datetime | None
+    answered_by: str | None
     done_at: datetime | None
 
     @classmethod
@@ -70,6 +72,7 @@ class ApprovalView(ResponseModel):
             created_at=approval.created_at,
             expires_at=approval.expires_at,
             answered_at=approval.answered_at,
+            answered_by=approval.answered_by if principal.kind != "user" or approval.approver == "user" else None,
             done_at=approval.done_at,
         )
 

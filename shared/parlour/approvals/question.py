@@ -20,11 +20,6 @@ class ArgumentRow:
     value: str
 
 
-def tool_title(name: str) -> str:
-    """Return a tool's name in words."""
-    return name.replace("_", " ").capitalize()
-
-
 def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> list[ArgumentRow]:
     """Return the arguments with the schema's titles as labels, else their names in words."""
     properties = (schema or {}).get("properties")
@@ -33,9 +28,9 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
 
 
 def question_text(tool: Tool, arguments: JsonObject) -> str:
-    """Return the exact effect: the tool, and each argument on a line of its own."""
+    """Return the exact effect: the tool, by its schema's title or its name, and each argument on a line of its own."""
     lines = [f"- {row.label}: {row.value}" for row in argument_rows(arguments, tool.schema)]
-    return "\n".join([f"{tool_title(tool.name)}{':' if lines else ''}", *lines])
+    return "\n".join([f"{_label(tool.name, tool.schema)}{':' if lines else ''}", *lines])
 
 
 def asked_result(approval: Approval) -> JsonObject:
@@ -51,26 +46,16 @@ def asked_result(approval: Approval) -> JsonObject:
     }
 
 
-def open_questions_text(approvals: Sequence[Approval]) -> str:
-    """Return the questions to the user, with what to answer; several are numbered."""
-    if not approvals:
-        return ""
-    until = f"{min(one.expires_at for one in approvals):%d %B %Y, %H:%M} UTC"
+def effects_text(approvals: Sequence[Approval]) -> str:
+    """Return the exact effects of questions; several are numbered."""
     if len(approvals) == 1:
-        return f"Shall I do this?\n\n{approvals[0].question}\n\nReply yes or no. I can wait until {until}."
-    listed = "\n\n".join(f"{number}. {one.question}" for number, one in enumerate(approvals, start=1))
-    return (
-        f"Shall I do these?\n\n{listed}\n\nReply with the number and yes or no, such as “1 yes”. "
-        f"I can wait until {until}."
-    )
+        return approvals[0].question
+    return "\n\n".join(f"{number}. {one.question}" for number, one in enumerate(approvals, start=1))
 
 
-def asked_others_text(approvals: Sequence[Approval]) -> str:
-    """Return what the user reads when other people are asked."""
-    return "\n\n".join(
-        f"I asked our team for permission to do this, and I will tell you their answer.\n\n{one.question}"
-        for one in approvals
-    )
+def until_text(approvals: Sequence[Approval]) -> str:
+    """Return until when all of the questions can be answered."""
+    return f"{min(one.expires_at for one in approvals):%Y-%m-%d %H:%M} UTC"
 
 
 def closed_text(approval: Approval) -> str:

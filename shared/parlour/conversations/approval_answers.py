@@ -9,14 +9,14 @@ from parlour.approvals import approvals, question
 from parlour.approvals.approvals import Answer, Outcome
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import parse_button_id, read_typed_answer
-from parlour.conversations import store
+from parlour.conversations import inbox_messages, store
 from parlour.conversations.rows import Lease, UnreadAnswer
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
-from parlour.principal import Principal
+from parlour.principal import Principal, system_principal
 from parlour.tools.calls import dispatch_message
 
 
@@ -32,9 +32,14 @@ class GivenAnswer:
 def answer_approval(
     principal: Principal, tx: Transaction, approval_id: UUID, given: Answer, now: datetime
 ) -> GivenAnswer:
-    """Take an answer; the conversation is told unless the call runs. Raises as `approvals.answer`."""
+    """Take an answer. The conversation is told unless the call runs; one that waited for the answer goes on.
+
+    Raises as `approvals.answer`.
+    """
+    store.lock_approval_session(tx, approval_id)
     outcome = approvals.answer(principal, tx, approval_id, given, now)
     wakeup = store_tool_result(tx, principal.tenant_id, outcome.ended, now) if outcome.ended else None
+    wakeup = _end_wait(principal, tx, outcome.approval, now) or wakeup
     dispatch = dispatch_message(principal.tenant_id, outcome.dispatch_id) if outcome.dispatch_id else None
     return GivenAnswer(outcome, wakeup, dispatch)
 
@@ -76,6 +81,7 @@ def expired_question_finder(send: Callable[[PendingWakeup], None]) -> Finder:
     """
 
     def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
+        store.lock_approval_session(tx, work.id)
         approval = approvals.find_open_by_due_work(tx, work.id)
         if approval is None:
             return None
@@ -83,11 +89,20 @@ def expired_question_finder(send: Callable[[PendingWakeup], None]) -> Finder:
             return StaleWork(work.due_at, lambda: None, not_before=approval.expires_at, is_planned=True)
         ended = approvals.expire(tx, approval, now).ended
         wakeup = store_tool_result(tx, work.tenant_id, ended, now) if ended else None
+        wakeup = _end_wait(system_principal(work.tenant_id), tx, approval, now) or wakeup
         if wakeup is None:
             return None
         return StaleWork(now, lambda: send(wakeup), is_planned=True)
 
     return find
+
+
+def _end_wait(principal: Principal, tx: Transaction, approval: Approval, now: datetime) -> PendingWakeup | None:
+    """Let the agent answer again, once no question of the conversation waits for members."""
+    waits = approval.approver == "user" or any(
+        one.approver != "user" for one in approvals.list_open(tx, approval.session_id)
+    )
+    return None if waits else inbox_messages.end_wait(principal, tx, approval.session_id, "approval", now)
 
 
 def _read_answers(

@@ -9,6 +9,7 @@ from parlour.approvals import approvals, bound_call, grants, policy, question
 from parlour.approvals.approvals import AskedCall
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
+from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.journal import Journal, ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.shown_level import read_shown_level
@@ -128,15 +129,28 @@ def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
     )
     own = [one for one in found if one.approver == "user"]
     others = [one for one in found if one.approver != "user" and one.created_at >= running.turn.frozen_at]
-    texts = [question.asked_others_text(others) if asked_now else "", question.open_questions_text(own)]
-    text = "\n\n".join(filter(None, texts))
-    return OpenQuestions(text, _buttons(own[0]) if len(own) == 1 else ())
+    words = running.canned_texts
+    text = "\n\n".join(filter(None, (question.effects_text(others) if asked_now else "", _questions_text(words, own))))
+    return OpenQuestions(text, _buttons(words, own[0]) if len(own) == 1 else ())
 
 
-def _buttons(approval: Approval) -> list[JsonObject]:
+def _questions_text(words: CannedTexts, asked: Sequence[Approval]) -> str:
+    """Return the questions to the user between the words that ask and those that say what to answer."""
+    if not asked:
+        return ""
+    answer = words.find("question_answer" if len(asked) == 1 else "questions_answer")
+    parts = (
+        words.find("question"),
+        question.effects_text(asked),
+        answer.replace("{until}", question.until_text(asked)),
+    )
+    return "\n\n".join(parts)
+
+
+def _buttons(words: CannedTexts, approval: Approval) -> list[JsonObject]:
     return [
-        {"id": button_id(approval.id, "approve"), "title": "Yes"},
-        {"id": button_id(approval.id, "refuse"), "title": "No"},
+        {"id": button_id(approval.id, "approve"), "title": words.find("question_yes")},
+        {"id": button_id(approval.id, "refuse"), "title": words.find("question_no")},
     ]
 
 

@@ -22,6 +22,11 @@ type ReplyCause = Literal[
     "person_late",
     "closed_hours",
     "turn_stopped",
+    "question",
+    "question_answer",
+    "questions_answer",
+    "question_yes",
+    "question_no",
 ]
 """Why no model answers, or not yet; tenant.yaml may give each a text of its own, under `replies`.
 
@@ -37,6 +42,10 @@ person_approves       it does, because a person has to agree first.
 person_late           a person takes longer than they should.
 closed_hours          it waits for a person, and nobody is on duty; {opening} is the next time somebody is.
 turn_stopped          the user or a member of the tenant stopped the answer, on messaging.
+question              the user is asked before something is done; the exact effect follows.
+question_answer       what to answer to one question; {until} is when it expires.
+questions_answer      what to answer where several are open.
+question_yes          the button that agrees, at most 20 characters; question_no: the one that refuses.
 """
 
 REPLIES_SETTING = "replies"
@@ -70,7 +79,9 @@ PERSON_ASKED_REPLY = "I have asked a colleague to answer you here. They read wha
 PERSON_CHECKS_REPLY = (
     "Something did not work as it should. I have asked a colleague to check it and to answer you here."
 )
-PERSON_APPROVES_REPLY = "A colleague has to agree to this first. I have asked them; they answer you here."
+PERSON_APPROVES_REPLY = (
+    "A colleague has to agree to this first. I have asked them, and I write to you here what they say."
+)
 PERSON_LATE_REPLY = "It takes longer than usual until a colleague answers. We have not forgotten you."
 CLOSED_HOURS_REPLY = "Nobody is on duty at the moment. A colleague answers you here from {opening}."
 TURN_STOPPED_REPLY = "Stopped."
@@ -95,24 +106,71 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "person_late": PERSON_LATE_REPLY,
     "closed_hours": CLOSED_HOURS_REPLY,
     "turn_stopped": TURN_STOPPED_REPLY,
+    "question": "Shall I do this?",
+    "question_answer": "Reply yes or no. I can wait until {until}.",
+    "questions_answer": "Reply with the number and yes or no, such as “1 yes”. I can wait until {until}.",
+    "question_yes": "Yes",
+    "question_no": "No",
 }
+
+_TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
+    "en": _TEXTS,
+    "de": {
+        "question": "Soll ich das tun?",
+        "question_answer": "Antworten Sie mit ja oder nein. Ich kann bis {until} warten.",
+        "questions_answer": "Antworten Sie mit der Nummer und ja oder nein, etwa „1 ja“. Ich kann bis {until} warten.",
+        "question_yes": "Ja",
+        "question_no": "Nein",
+    },
+    "es": {
+        "question": "¿Lo hago?",
+        "question_answer": "Responda sí o no. Puedo esperar hasta el {until}.",
+        "questions_answer": "Responda con el número y sí o no, por ejemplo «1 sí». Puedo esperar hasta el {until}.",
+        "question_yes": "Sí",
+        "question_no": "No",
+    },
+    "fr": {
+        "question": "Dois-je faire ceci ?",
+        "question_answer": "Répondez oui ou non. Je peux attendre jusqu'au {until}.",
+        "questions_answer": "Répondez par le numéro et oui ou non, comme « 1 oui ». Je peux attendre jusqu'au {until}.",
+        "question_yes": "Oui",
+        "question_no": "Non",
+    },
+    "hi": {
+        "question": "क्या मैं यह करूँ?",
+        "question_answer": "हाँ या नहीं में उत्तर दें। मैं {until} तक इंतज़ार कर सकता हूँ।",
+        "questions_answer": "संख्या के साथ हाँ या नहीं लिखें, जैसे “1 हाँ”। मैं {until} तक इंतज़ार कर सकता हूँ।",
+        "question_yes": "हाँ",
+        "question_no": "नहीं",
+    },
+    "mr": {
+        "question": "मी हे करू का?",
+        "question_answer": "हो किंवा नाही असे उत्तर द्या. मी {until} पर्यंत थांबू शकतो.",
+        "questions_answer": "क्रमांकासह हो किंवा नाही लिहा, जसे “1 हो”. मी {until} पर्यंत थांबू शकतो.",
+        "question_yes": "हो",
+        "question_no": "नाही",
+    },
+}
+"""What is built in besides English: the questions, in the languages whose yes and no `approvals.typed_answer` reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class CannedTexts:
-    """The canned replies of one agent: the tenant's own texts in the agent's languages, else the default ones."""
+    """The canned replies of one agent: the tenant's own texts in the agent's languages, else the built-in ones."""
 
     settings: Mapping[str, Json] = field(default_factory=dict)
     languages: Sequence[str] = ()
 
     def find(self, cause: ReplyCause) -> str:
-        """Return the text for a cause, in the first of the agent's languages that the tenant has it in."""
+        """Return the text for a cause, in the first of the agent's languages that the tenant, or else Parlour, has."""
         own = self.settings.get(REPLIES_SETTING)
         texts = own.get(cause) if isinstance(own, dict) else None
-        if not isinstance(texts, dict):
-            return _TEXTS[cause]
+        texts = texts if isinstance(texts, dict) else {}
         wanted = [name for language in self.languages for name in (language, language.partition("-")[0])]
-        return next((str(texts[name]) for name in wanted if name in texts), _TEXTS[cause])
+        built_in = {name: found[cause] for name, found in _TRANSLATIONS.items() if cause in found}
+        return str(
+            next((found[name] for found in (texts, built_in) for name in wanted if name in found), _TEXTS[cause])
+        )
 
 
 def degraded_cause(problem: ParlourError) -> ReplyCause:

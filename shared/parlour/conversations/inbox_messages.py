@@ -139,11 +139,15 @@ def hand_back(
 ) -> tuple[Thread, PendingWakeup]:
     """Let the agent answer again. What the user wrote meanwhile is the input of one turn, which the wake-up starts."""
     thread = threads.hand_back(principal, tx, session_id, instruction, now)
-    queue = _get_address(tx, session_id)
-    work_due.schedule(tx, "session", session_id, now + SWEEP_DELAY)
-    wakeup = SessionWakeup(principal.tenant_id, session_id)
-    message = wakeup.to_queue_message(f"hand_back:{session_id}:{thread.claim}", queue.wake_group)
-    return thread, PendingWakeup(queue.session_channel, message)
+    return thread, _schedule_turn(tx, principal.tenant_id, thread, now)
+
+
+def end_wait(
+    principal: Principal, tx: Transaction, session_id: UUID, reason: ThreadReason, now: datetime
+) -> PendingWakeup | None:
+    """Let the agent answer again where the conversation waited for what the principal did now; None where not."""
+    thread = threads.end_wait(principal, tx, session_id, reason, now)
+    return _schedule_turn(tx, principal.tenant_id, thread, now) if thread else None
 
 
 def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
@@ -157,6 +161,15 @@ def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime
     store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now), {})
     _schedule_extraction(tx, principal.tenant_id, lease, turn.number, now)
     return thread
+
+
+def _schedule_turn(tx: Transaction, tenant_id: UUID, thread: Thread, now: datetime) -> PendingWakeup:
+    """Have what waits in a conversation answered by its agent; return the wake-up."""
+    queue = _get_address(tx, thread.session_id)
+    work_due.schedule(tx, "session", thread.session_id, now + SWEEP_DELAY)
+    wakeup = SessionWakeup(tenant_id, thread.session_id)
+    message = wakeup.to_queue_message(f"hand_back:{thread.session_id}:{thread.claim}", queue.wake_group)
+    return PendingWakeup(queue.session_channel, message)
 
 
 def _post(

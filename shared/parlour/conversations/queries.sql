@@ -30,6 +30,10 @@ SELECT channel, lease_until FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 -- Let the session be woken in a FIFO group of its own: a dead worker's message may hold the one before.
 UPDATE sessions SET wake_group = wake_group + 1 WHERE id = %(session_id)s RETURNING wake_group;
 
+-- name: lock_approval_session
+-- Keep the session of a question as it is: a turn locks its session before it looks at questions.
+SELECT s.id FROM approvals a JOIN sessions s ON s.id = a.session_id WHERE a.id = %(approval_id)s FOR UPDATE OF s;
+
 -- name: find_unanswered_since
 -- Since when a session has something to answer: an unanswered message, or a turn that is open; null when it has not.
 -- What waits for a person is no worker's.
@@ -179,9 +183,10 @@ SELECT s.tenant_id, s.binding_id, s.channel AS session_channel, s.wake_group,
  LIMIT 1;
 
 -- name: find_inbox_trigger
--- What of a turn's tool calls needs a person: that the model asked for one, an effect of unknown outcome, or a tool that
--- did not work for the second time since the conversation was last in the inbox. What the model or the tool's rules got
--- wrong does not count, nor does a call that a person did not agree to. A late result counts in the turn that answers it.
+-- What of a turn's tool calls needs a person: that the model asked for one, an effect of unknown outcome, a question to
+-- members, or a tool that did not work for the second time since the conversation was last in the inbox. What the model
+-- or the tool's rules got wrong does not count, nor does a call that a person did not agree to. A late result counts in
+-- the turn that answers it.
 WITH own AS (
     SELECT c.id FROM tool_calls c WHERE c.turn_id = %(turn_id)s
     UNION
@@ -200,6 +205,8 @@ WITH own AS (
 SELECT (SELECT COALESCE(c.arguments ->> 'reason', '') FROM tool_calls c
          WHERE c.turn_id = t.id AND c.name = 'ask_a_person' AND c.state = 'done' LIMIT 1) AS asked_reason,
        (SELECT c.name FROM tool_calls c JOIN own o ON o.id = c.id WHERE c.state = 'unknown' LIMIT 1) AS unknown_tool,
+       (SELECT a.tool FROM approvals a JOIN own o ON o.id = a.tool_call_id
+         WHERE a.state = 'asked' AND a.approver <> 'user' LIMIT 1) AS approval_tool,
        (SELECT b.name FROM broken b GROUP BY b.name HAVING count(*) >= 2 AND bool_or(b.is_own) LIMIT 1) AS failed_tool
   FROM turns t
  WHERE t.id = %(turn_id)s;

@@ -136,7 +136,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
             is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
             if is_first and not is_closed:  # a repeat of this very commit finds its own reply, and its turn over
                 raise LeaseLost
-            may_notify = notice or answer.state == "failed"
+            may_notify = notice or answer.is_question or answer.state == "failed"
             pending = notifications.list_pending(tx, lease.id) if may_notify else []
             return _Committed(cited.removed_count, jobs, deliveries, pending)
 

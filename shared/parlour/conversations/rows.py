@@ -281,10 +281,14 @@ class ReplyAddress:
 
 @dataclass(frozen=True, slots=True)
 class InboxTrigger:
-    """What of a turn's tool calls needs a person. asked_reason: the model's own words; the others name tools."""
+    """What of a turn's tool calls needs a person. asked_reason: the model's own words; the others name tools.
+
+    approval_tool  a call about which members are asked.
+    """
 
     asked_reason: str | None = None
     unknown_tool: str | None = None
+    approval_tool: str | None = None
     failed_tool: str | None = None
 
 

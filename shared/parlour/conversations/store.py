@@ -96,6 +96,11 @@ def lock_session(tx: Transaction, session_id: UUID) -> LockedSession | None:
     return tx.first(SQL["lock_session"], LockedSession, session_id=session_id)
 
 
+def lock_approval_session(tx: Transaction, approval_id: UUID) -> None:
+    """Lock the session of a question until the transaction ends."""
+    tx.value(SQL["lock_approval_session"], approval_id=approval_id)
+
+
 def find_unanswered_since(tx: Transaction, session_id: UUID) -> datetime | None:
     """Since when something in the session waits for an answer; None when nothing does."""
     since: datetime | None = tx.value(SQL["find_unanswered_since"], session_id=session_id)

@@ -34,7 +34,6 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
 
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
-    approvals.complete(tx, call.id, now)
     key = f"tool:{call.id}:{call.run_token}"
     told: JsonObject = {"tool": call.name, "arguments": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(
@@ -48,6 +47,7 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
         due_at=now + SWEEP_DELAY,
         metadata={"type": user_message.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
     )
+    approvals.complete(tx, call.id, now)
     if place is None:
         return None
     wake = SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}", place.wake_group)

@@ -33,17 +33,18 @@ def settle_inbox(tx: Transaction, running: TurnContext, asked: ThreadReason | No
     """Open the conversation where the turn asks for a person; return what the user reads of it, "" for nothing.
 
     asked  the reason that the turn ended with; otherwise its tool calls are looked at. A turn that failed has told the
-    user already. Bindings without an `inbox` setting come to the inbox only where their model or a person asks.
+    user already. Bindings without an `inbox` setting come to the inbox only where their model or a person asks, or
+    members are asked for an approval.
     """
     session_id = running.lease.id
     reason, about = (asked, "") if asked else _find_reason(tx, running)
     if reason is None:
         return ""
     principal = system_principal(running.feed.principal.tenant_id)
-    if reason != "asked" and not threads.has_service(tx, session_id):
+    if reason not in {"asked", "approval"} and not threads.has_service(tx, session_id):
         return ""
     opening = threads.open_thread(principal, tx, session_id, reason, about, now)
-    if not opening.is_new or reason == "failed_turn":
+    if reason == "failed_turn" or not (opening.is_new or reason == "approval"):
         return ""
     return inbox_messages.opening_text(tx, session_id, opening, now)
 
@@ -59,4 +60,6 @@ def _find_reason(tx: Transaction, running: TurnContext) -> tuple[ThreadReason | 
         return "asked", found.asked_reason
     if found.unknown_tool:
         return "unknown_effect", found.unknown_tool
+    if found.approval_tool:
+        return "approval", found.approval_tool
     return ("tool_failed", found.failed_tool) if found.failed_tool else (None, "")

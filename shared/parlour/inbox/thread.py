@@ -129,6 +129,15 @@ def hand_back(thread: Thread, person: Person, instruction: str, now: datetime) -
     return replace(_end(thread, "agent", now), instruction=instruction or None)
 
 
+def end_wait(thread: Thread, reason: ThreadReason, by: str, now: datetime) -> Thread:
+    """Let the agent answer again, where the conversation waited for what `by` did now; else without effect.
+
+    A conversation that somebody else has, or in which a person has written, is theirs to hand back.
+    """
+    is_free = thread.assignee is None or (thread.assignee == by and thread.answered_at is None)
+    return _end(thread, "agent", now) if thread.is_held and thread.reason == reason and is_free else thread
+
+
 def close(thread: Thread, person: Person, now: datetime) -> Thread:
     """End a conversation's stay: nothing in it waits for an answer any more."""
     _require_mine(thread, person, or_unassigned=True)

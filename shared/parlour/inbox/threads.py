@@ -62,9 +62,7 @@ def person_of(principal: Principal, tx: Transaction) -> Person:
     """Return the principal as a person of the inbox. Needs the roles viewer and editor."""
     for role in sorted(_ANSWERER_ROLES):
         require_role(principal, role)
-    member = store.find_member(tx, principal.id) if principal.kind == "member" and principal.id else None
-    name = member.display_name if member else _SUPPORT_NAME
-    return Person(principal.name, name, is_admin=principal.has_role("admin"))
+    return Person(principal.name, _display_name(principal, tx), is_admin=principal.has_role("admin"))
 
 
 def open_thread(
@@ -136,6 +134,22 @@ def hand_back(principal: Principal, tx: Transaction, session_id: UUID, instructi
     return _apply(
         principal, tx, session_id, lambda one: rules.hand_back(one, person, text, now), "handed_back", now, text
     )
+
+
+def end_wait(
+    principal: Principal, tx: Transaction, session_id: UUID, reason: ThreadReason, now: datetime
+) -> Thread | None:
+    """Let the agent answer again where the conversation waited for what the principal did now; None where it did not.
+
+    The caller has checked that the principal may do it: whoever is asked for an approval need not answer in the inbox.
+    """
+    before = _lock(tx, session_id).thread
+    after = rules.end_wait(before, reason, principal.name, now) if before else None
+    if after is None or after is before:
+        return None
+    name = _display_name(principal, tx)
+    _save(principal, tx, after, NewEvent(uuid7(now), session_id, "handed_back", principal.name, now, name))
+    return after
 
 
 def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
@@ -231,6 +245,11 @@ def count_threads(principal: Principal, tx: Transaction) -> ThreadCounts:
 def clear_instruction(tx: Transaction, session_id: UUID, instruction: str) -> None:
     """Forget an instruction, in the transaction of the reply that followed it."""
     store.clear_instruction(tx, session_id, instruction)
+
+
+def _display_name(principal: Principal, tx: Transaction) -> str:
+    member = store.find_member(tx, principal.id) if principal.kind == "member" and principal.id else None
+    return member.display_name if member else _SUPPORT_NAME
 
 
 def _lock(tx: Transaction, session_id: UUID) -> store.LockedThread:

@@ -11,11 +11,9 @@ from parlour.approvals import approvals, grants
 from parlour.approvals.approvals import Answer
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
-from parlour.bootstrap.sweep import SweepQueues, finders
 from parlour.infra.errors import Forbidden, InvalidArguments, LeaseHeld, LeaseLost, NotFound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
-from parlour.jobs.sweep import SweepDependencies, sweep
 from parlour.principal import Principal
 from parlour.tools.run import ToolContext
 from parlour.tools.tool_definition import Tool
@@ -183,18 +181,8 @@ def test_a_call_that_was_approved_in_time_does_not_run_after_the_expiry(asking: 
 
 def test_the_sweep_expires_a_question_and_the_user_is_told(asking: ApprovalHarness) -> None:
     approval = asking.ask_whatsapp()
-    conversation = asking.conversation
-    conversation.clock.now = approval.expires_at + timedelta(seconds=1)
-    queues = SweepQueues(
-        {"whatsapp": conversation.turns, "web": conversation.turns},
-        conversation.outbox,
-        conversation.tools,
-        conversation.ingest,
-        conversation.embedding,
-        conversation.memory,
-    )
-    everything = SweepDependencies(conversation.database, finders(queues), conversation.wakeups, conversation.clock)
-    sweep(everything, lambda: 60.0)
+    asking.conversation.clock.now = approval.expires_at + timedelta(seconds=1)
+    asking.sweep()
     assert states(asking) == ["expired"]
     assert "expired" in asking.run_result_turn()
 
@@ -253,11 +241,9 @@ def test_a_role_is_asked_and_the_user_cannot_answer(conversation: ConversationHa
     asking = ApprovalHarness(conversation)
     asking.add_tool(approver="admin")
     approval = asking.ask_whatsapp()
-    assert "I asked our team" in asking.replies()[-1]
-    conversation.model.script = [text_answer("The team decides.")]
+    assert asking.replies()[-1].startswith("Page:\n- Message: clear the north side\n\nA colleague has to agree")
     asking.write("yes", "m2")
     assert states(asking) == ["asked"]
-    assert asking.replies()[-1] == "The team decides."
     with pytest.raises(Forbidden):
         asking.answer(asking.user_of(approval), approval, YES)
     assert asking.answer(conversation.admin, approval, YES).outcome.code == "approved"

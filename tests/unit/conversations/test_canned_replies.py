@@ -2,6 +2,7 @@
 
 import pytest
 
+from parlour.approvals.typed_answer import TypedAnswer, read_typed_answer
 from parlour.conversations.canned_replies import CannedTexts, ReplyCause, degraded_cause
 from parlour.infra.errors import (
     AnonymousShareSpent,
@@ -57,3 +58,26 @@ def test_own_text_is_chosen_by_the_agents_languages(languages: tuple[str, ...], 
 )
 def test_a_degraded_turn_names_its_cause(problem: ParlourError, cause: str) -> None:
     assert degraded_cause(problem) == cause
+
+
+@pytest.mark.parametrize(
+    ("settings", "languages", "text"),
+    [
+        ({}, ("de-AT",), "Soll ich das tun?"),
+        ({}, ("en", "de"), "Shall I do this?"),
+        ({}, ("xh",), "Shall I do this?"),
+        ({"replies": {"question": {"xh": "Ndenze oku?"}}}, ("xh",), "Ndenze oku?"),
+        ({"replies": {"question": {"de": "Darf ich?"}}}, ("en", "de"), "Darf ich?"),
+    ],
+)
+def test_a_question_is_built_in_for_six_languages(settings: JsonObject, languages: tuple[str, ...], text: str) -> None:
+    assert CannedTexts(settings, languages).find("question") == text
+
+
+def test_the_answers_that_a_question_proposes_are_understood() -> None:
+    for language in ("en", "de", "es", "fr", "hi", "mr"):
+        words = CannedTexts({}, (language,))
+        assert read_typed_answer(words.find("question_yes"), 1) == TypedAnswer(0, "approve")
+        assert read_typed_answer(words.find("question_no"), 1) == TypedAnswer(0, "refuse")
+        assert "{until}" in words.find("question_answer")
+        assert "{until}" in words.find("questions_answer")

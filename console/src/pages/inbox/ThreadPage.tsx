@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { body } from "../../api/client";
 import { api, hasRole } from "../../api/sign_in";
+import { ConversationApprovals } from "../../approvals/ConversationApprovals";
 import { navigate, to } from "../../shell/router";
 import { Badge } from "../../ui/Badge";
 import { Button, LinkButton } from "../../ui/Button";
@@ -71,6 +72,7 @@ export function ThreadPage({ sessionId }: { sessionId: string }) {
       }
     >
       <Notice problem={found.problem} />
+      <ConversationApprovals sessionId={sessionId} round={thread} onAnswered={reload} />
       <div class="inbox-panes">
         <section class="inbox-pane" aria-label="Messages">
           <Loaded of={messages} rows={8}>

@@ -29,13 +29,25 @@ OnlyOpen = Annotated[Literal["open", "all"], Query(alias="state", description="o
 
 @router.get("")
 def list_approvals(
-    caller: AnyCaller, state: OnlyOpen = "open", cursor: PageCursor = "", limit: Limit = 50
+    caller: AnyCaller,
+    state: OnlyOpen = "open",
+    session_id: UUID | None = None,
+    cursor: PageCursor = "",
+    limit: Limit = 50,
 ) -> ApprovalPageView:
-    """List questions, latest first: a visitor's own; for members those of the conversations that they may read."""
+    """List questions, latest first: a visitor's own; for members those of the conversations that they may read.
+
+    `session_id` names one conversation.
+    """
     _require_reader(caller)
     with caller.transaction() as tx:
         page = approvals.list_approvals(
-            caller.principal, tx, only_open=state == "open", limit=limit, cursor=cursor, session_id=_own_session(caller)
+            caller.principal,
+            tx,
+            only_open=state == "open",
+            limit=limit,
+            cursor=cursor,
+            session_id=_own_session(caller) or session_id,
         )
     shown = [ApprovalView.from_approval(caller.principal, row) for row in page.rows]
     return ApprovalPageView(approvals=shown, next_cursor=page.next_cursor)
