@@ -67,6 +67,7 @@ def add_developer(url: str, operator_key: str, tenant: str, issuer: str) -> None
         "display_name": "Developer",
         "roles": ["admin", "viewer"],
         "clearance": 3,
+        "email": f"{DEVELOPER}@laptop.example",
     }
     with _client(url, operator_key, tenant) as client:
         answer = client.post("/v1/members", json=member)

@@ -20,7 +20,7 @@ from local.interrupts import StopSignals
 from local.laptop_packs import LaptopPack
 from local.processes import ProcessGroup
 from local.progress import Progress
-from local.servers import Server, command_line_options, start_server
+from local.servers import Server, command_line_options, start_mail_server, start_server
 from local.state import Ports, StackKeys
 from parlour.infra.errors import ParlourError
 from parlour.packs.function_deployment import DeployedStack, deploy_functions
@@ -135,7 +135,7 @@ class _StackStart:
         say = self._progress.print_detail
         with self._progress.step("database (PostgreSQL 16, pgvector)"):
             cluster = self._database()
-        servers = [self._embeddings(), self._issuer(), self._office()]
+        servers = [self._embeddings(), self._issuer(), self._office(), self._mail()]
         with self._progress.step("AWS emulator"):
             endpoint = emulator.start(self._processes, self._ports.emulator, self._folder)
         with self._progress.step("functions and layers (sam build)"):
@@ -144,7 +144,7 @@ class _StackStart:
             deployed = deployment.deploy(endpoint, built, self._parameters(cluster), self._folder, say)
             self._create_secrets(cluster, endpoint)
         addresses = self._addresses(deployed)
-        with self._progress.step("embeddings, sign-in, site office, phone, console"):
+        with self._progress.step("embeddings, sign-in, site office, mail, phone, console"):
             self._wait_for_servers([*servers, self._phone(addresses), self._console(cluster, deployed, addresses)])
         for pack in reversed(self._packs):
             with self._progress.step(f"pack ({pack.folder.name})"):
@@ -180,6 +180,8 @@ class _StackStart:
                 f"{example_tenant.TENANT_SLUG}@{example_tenant.OFFICE_HOST}={_local_url(self._ports.office)}"
             ),
             "PublicUrl": _local_url(self._ports.console),
+            "MailFrom": "parlour@laptop.example",
+            "SmtpUrl": f"smtp://127.0.0.1:{self._ports.mail}",
             "EmbeddingUrl": f"{_local_url(self._ports.embeddings)}/v1",
             "EmbeddingModel": EMBEDDING_MODEL,
             "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
@@ -230,6 +232,9 @@ class _StackStart:
     def _office(self) -> Server:
         given = ["--lose-first-page"] if self._options.model == "demo" else []
         return start_server(self._processes, "office", self._ports.office, "/done", *given, environment=self._plain)
+
+    def _mail(self) -> Server:
+        return start_mail_server(self._processes, self._ports.mail, self._folder / "mail", self._plain)
 
     def _phone(self, addresses: Addresses) -> Server:
         arguments = {

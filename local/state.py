@@ -30,6 +30,7 @@ class Ports:
     embeddings: int = 8703
     issuer: int = 8704
     office: int = 8705
+    mail: int = 8706
 
     def check_free(self) -> None:
         """StackProblem naming the first port that somebody else is using."""

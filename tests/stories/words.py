@@ -18,7 +18,7 @@ LOCAL_TOKEN, PHONE, PHONE_NUMBERS, PHONE_MESSAGES = (
     "/local/phone/messages",
 )
 PORT_VARIABLES = tuple(
-    f"PARLOUR_{server}_PORT" for server in ("CONSOLE", "EMULATOR", "PHONE", "EMBEDDINGS", "ISSUER", "OFFICE")
+    f"PARLOUR_{server}_PORT" for server in ("CONSOLE", "EMULATOR", "PHONE", "EMBEDDINGS", "ISSUER", "OFFICE", "MAIL")
 )
 #: What decides, without a key, who answers: a pack's scenes, or the offline model alone.
 MODEL_VARIABLE, OFFLINE, DEMO = "PARLOUR_MODEL", "offline", "demo"
