@@ -139,6 +139,10 @@ class ConversationHarness:
         """Most tests are not about rights."""
         self.query("""UPDATE bindings SET writes = '{"anonymous": "all", "verified": "all"}' RETURNING id""")
 
+    def let_agents_answer_alone(self) -> None:
+        """Most tests are not about people who answer."""
+        self.query("UPDATE bindings SET inbox = '{}', notifications = '{}' RETURNING id")
+
     def create_visitor(self) -> Principal:
         """A new visitor on the web; their session is `session_of(visitor)`."""
         with self.database.transaction(self.tenant_id) as tx:
@@ -190,11 +194,13 @@ class ConversationHarness:
 def open_conversation_harness(database: Database, now: datetime) -> ConversationHarness:
     """The example pack, applied to a new tenant.
 
-    Most tests are not about rights, so everybody may change everything: `test_write_rights` is about them.
+    Most tests are not about rights, so everybody may change everything: `test_write_rights` is about them. Nor are they
+    about people who answer, so no failure brings a conversation to the inbox: tests/integration/inbox is about that.
     """
     tenant_id = uuid7(now)
     pack = validate(folder.read_folder(Path("packs/construction")))
     apply(roles.operator_principal(tenant_id), database, WordEmbedder(), pack, now)
     harness = ConversationHarness(tenant_id, database, TickingClock(now))
     harness.let_everybody_write()
+    harness.let_agents_answer_alone()
     return harness

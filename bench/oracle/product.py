@@ -110,8 +110,10 @@ _TURN_SECONDS, _JOB_SECONDS = 60.0, 600.0
 _TRIES = 4
 """How often a message of a turn's queue is delivered at most; the third attempt fails the turn."""
 
-_LET_EVERYBODY_WRITE = Query(
-    "oracle.let_everybody_write", "-", """UPDATE bindings SET writes = '{"anonymous": "all", "verified": "all"}'"""
+_AS_RECORDED = Query(
+    "oracle.as_recorded",
+    "-",
+    """UPDATE bindings SET writes = '{"anonymous": "all", "verified": "all"}', inbox = '{}', notifications = '{}'""",
 )
 _SET_CLEARANCE = Query(
     "oracle.set_clearance",
@@ -257,9 +259,10 @@ class World:
         """Put the example pack in force with these files added or replaced."""
         pack = validate({**folder.read_folder(PACK_FOLDER), **overlay})
         apply(self.admin, self.database, self.embedder, pack, self.clock())
-        # The recordings were made before there were rights to write: every user could change every record.
+        # The recordings were made before there were rights to write, and people who answer: every user could change every
+        # record, and after a failure the agent went on.
         with self.database.transaction(self.admin) as tx:
-            tx.run(_LET_EVERYBODY_WRITE)
+            tx.run(_AS_RECORDED)
 
     def write(self, phone: str, text: str, message: str, app: str, file: tuple[str, str, bytes] | None = None) -> None:
         """A WhatsApp message comes in, perhaps with a file: (the provider's word for its kind, name, bytes)."""

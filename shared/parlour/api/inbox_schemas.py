@@ -28,6 +28,7 @@ class InboxConversationView(ResponseModel):
     claim             names who answers; every move raises it, and a message has to name it.
     is_mine           whether the caller has it.
     reason_text       a sentence about the reason; empty when the reason says all.
+    undecided_count   items of /v1/attention in it that a person has to decide.
     unanswered_count  messages that the agent answers once it has the conversation back.
     last_inbound_at   when the user last wrote: WhatsApp takes free text for 24 hours.
     """
@@ -47,6 +48,7 @@ class InboxConversationView(ResponseModel):
     user_id: UUID
     user_name: str | None
     last_message: LastMessageView | None
+    undecided_count: int
     unanswered_count: int
     last_inbound_at: datetime | None
     opened_at: datetime
@@ -76,13 +78,17 @@ class InboxPageView(ResponseModel):
 
 
 class InboxCountsView(ResponseModel):
-    """How many conversations are held, by state; `mine`: the caller's; `escalated`: those that waited too long."""
+    """How many conversations are held, by state; `mine`: the caller's; `escalated`: those that waited too long.
+
+    undecided  those that are not held, and in which a person has to decide something.
+    """
 
     waiting: int
     person: int
     snoozed: int
     mine: int
     escalated: int
+    undecided: int
 
 
 class InboxEventView(ResponseModel):

@@ -62,6 +62,10 @@ def build_outbound() -> MessageHandler[JsonObject]:
         sent = send_reply(system_principal(tenant_id), store, providers, outbox_id, uuid7(now), now)
         if sent.retry_at:
             work_due.send_wakeup(wakeups, DueWork(tenant_id, "outbox", outbox_id, sent.retry_at), now)
+        if sent.state == "held" and (
+            session_id := store.run(tenant_id, lambda tx: outbox.find_session_id(tx, outbox_id))
+        ):
+            work_due.send_wakeup(wakeups, DueWork(tenant_id, "inbox", session_id, now), now)
 
     return with_time_limit(store, settings, outbound)
 

@@ -34,6 +34,7 @@ __all__ = [
     "StuckReply",
     "WaitingReply",
     "enqueue",
+    "find_session_id",
     "finder",
     "list_failed",
     "list_needing_decision",
@@ -109,19 +110,23 @@ def finder(outbox: FifoQueue) -> Finder:
     return find
 
 
-def list_needing_decision(principal: Principal, tx: Transaction, limit: int) -> list[StuckReply]:
-    """Return the replies that are unknown or held, oldest first, as far as the viewer's clearance goes."""
+def list_needing_decision(
+    principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None
+) -> list[StuckReply]:
+    """Return the unknown or held replies of a session or of all, oldest first, as far as the viewer's clearance goes."""
     _require_role(principal, "viewer")
-    return store.list_stuck(tx, principal.clearance, limit)
+    return store.list_stuck(tx, principal.clearance, limit, session_id)
 
 
-def list_waiting(principal: Principal, tx: Transaction, now: datetime, limit: int) -> list[WaitingReply]:
-    """Return the replies that wait for another attempt, oldest first, as far as the viewer's clearance goes.
+def list_waiting(
+    principal: Principal, tx: Transaction, now: datetime, limit: int, session_id: UUID | None = None
+) -> list[WaitingReply]:
+    """Return the replies that wait for another attempt, of a session or of all, up to the viewer's clearance.
 
     A reply waits when an attempt failed, or when it is not sent after a minute. It is gone once it is sent.
     """
     _require_role(principal, "viewer")
-    return store.list_waiting(tx, principal.clearance, now - _DELAYED_AFTER, limit)
+    return store.list_waiting(tx, principal.clearance, now - _DELAYED_AFTER, limit, session_id)
 
 
 def resolve_reply(
@@ -145,6 +150,12 @@ def resolve_reply(
     if not changed:
         raise Conflict(f"this reply is now {row.state}; reload the list")
     return PendingReply(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
+
+
+def find_session_id(tx: Transaction, outbox_id: UUID) -> UUID | None:
+    """Return the session that a reply belongs to; None when the reply is gone."""
+    row = store.get_state(tx, outbox_id)
+    return row.session_id if row else None
 
 
 def list_failed(principal: Principal, tx: Transaction, now: datetime, limit: int, cursor: str = "") -> Page[StuckReply]:

@@ -105,16 +105,20 @@ SELECT o.session_id, o.state, false
 -- name: end_attempt
 -- A try that did not send everything: back to pending, failed, held, or unknown, and why. Only whoever made the row
 -- `sending` says so, or found it as they left it. The part after those taken is in doubt: if the provider's news have
--- settled it in the meantime, what comes after it is sent instead.
+-- settled it in the meantime, what comes after it is sent instead. The inbox looks at a held reply.
 WITH moved AS (
     UPDATE outbox
        SET state = CASE WHEN %(state)s = 'unknown' AND parts_sent > %(taken)s THEN 'pending' ELSE %(state)s END,
            problem = %(problem)s, status_at = %(now)s
      WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND attempt_id IS NOT DISTINCT FROM %(sender)s
-    RETURNING id, state
+    RETURNING id, session_id, state
 ), settled AS (
     DELETE FROM work_due w USING moved
      WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state <> 'pending'
+), inbox AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'inbox', session_id, %(now)s FROM moved WHERE state = 'held'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
 SELECT state FROM moved;
 
@@ -178,6 +182,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE o.state IN ('unknown', 'held') AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+   AND (%(session_id)s::uuid IS NULL OR o.session_id = %(session_id)s)
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 
@@ -196,6 +201,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
  WHERE w.kind = 'outbox' AND o.state IN ('pending', 'sending')
    AND (o.problem IS NOT NULL OR COALESCE(o.resolved_at, o.created_at) <= %(since)s)
    AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+   AND (%(session_id)s::uuid IS NULL OR o.session_id = %(session_id)s)
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 

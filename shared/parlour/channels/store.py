@@ -213,12 +213,15 @@ def pop_pending_updates(tx: Transaction, provider_message_id: str) -> list[Deliv
     return tx.all(SQL["pop_pending_updates"], DeliveryUpdate, provider_message_id=provider_message_id)
 
 
-def list_stuck(tx: Transaction, clearance: int, limit: int) -> list[StuckReply]:
-    return tx.all(SQL["list_stuck"], StuckReply, clearance=clearance, most=limit)
+def list_stuck(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[StuckReply]:
+    return tx.all(SQL["list_stuck"], StuckReply, clearance=clearance, most=limit, session_id=session_id)
 
 
-def list_waiting(tx: Transaction, clearance: int, since: datetime, limit: int) -> list[WaitingReply]:
-    return tx.all(SQL["list_waiting"], WaitingReply, clearance=clearance, since=since, most=limit)
+def list_waiting(
+    tx: Transaction, clearance: int, since: datetime, limit: int, session_id: UUID | None
+) -> list[WaitingReply]:
+    values = {"clearance": clearance, "since": since, "most": limit, "session_id": session_id}
+    return tx.all(SQL["list_waiting"], WaitingReply, **values)
 
 
 def get_state(tx: Transaction, outbox_id: UUID) -> ReplyState | None:

@@ -1,4 +1,7 @@
-"""The clocks of conversations in the inbox: service times, waiting too long, and the end of a snooze."""
+"""The clocks of conversations in the inbox, and what brings one there outside of a turn.
+
+Clocks: service times, waiting too long, and the end of a snooze.
+"""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,10 +23,15 @@ _RETRY_WHEN_BUSY = timedelta(seconds=30)
 
 
 def finder(outbox_queue: FifoQueue) -> Finder:
-    """Return the finder of conversations whose clock is due: it records what passed and says when to look again."""
+    """Return the finder of conversations that a person has to look at: those whose clock is due, and those in which
+    something is undecided since. It brings them to the inbox, records what passed and says when to look again.
+    """
 
     def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
         found = threads.lock_for_clock(tx, work.id)
+        if found is None or not found.is_held:
+            threads.open_for_held_reply(tx, work.tenant_id, work.id, now)
+            found = threads.lock_for_clock(tx, work.id)
         if found is None or not found.is_held:
             return None
         thread, posted = _run_clocks(tx, found, now)

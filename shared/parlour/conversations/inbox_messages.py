@@ -150,6 +150,12 @@ def end_wait(
     return _schedule_turn(tx, principal.tenant_id, thread, now) if thread else None
 
 
+def settle(tx: Transaction, tenant_id: UUID, session_id: UUID, now: datetime) -> PendingWakeup | None:
+    """Let the agent go on after a person decided what was undecided, if nothing else is and nobody has taken it."""
+    thread = threads.settle(tx, session_id, now)
+    return _schedule_turn(tx, tenant_id, thread, now) if thread else None
+
+
 def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
     """End the conversation's stay in the inbox; what the user wrote last needs no answer, and is remembered."""
     thread = threads.close(principal, tx, session_id, now)

@@ -529,6 +529,7 @@ SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempt_co
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE t.state = 'failed' AND t.dismissed_at IS NULL
+   AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY t.finished_at, t.id
  LIMIT %(most)s;
 

@@ -417,17 +417,23 @@ def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> S
     return tx.first(SQL["insert_tool_result"], SessionQueue, turn_id=turn_id, **fields)
 
 
-def list_failed_turns(tx: Transaction, clearance: int, limit: int) -> list[FailedTurn]:
+def list_failed_turns(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[FailedTurn]:
     """Failed turns that wait for somebody, oldest first."""
-    return tx.all(SQL["list_failed_turns"], FailedTurn, clearance=clearance, most=limit)
+    return tx.all(SQL["list_failed_turns"], FailedTurn, clearance=clearance, most=limit, session_id=session_id)
 
 
 def redrive_turn(tx: Transaction, turn_id: UUID, now: datetime, due_at: datetime) -> SessionQueue | None:
     """Open the turn again; None when it does not wait any more, or another of its session is open."""
-    session_id = tx.value(SQL["find_session_of_turn"], turn_id=turn_id)
+    session_id = find_session_of_turn(tx, turn_id)
     if session_id is None or lock_session(tx, session_id) is None:
         return None
     return tx.first(SQL["redrive_turn"], SessionQueue, turn_id=turn_id, now=now, due_at=due_at)
+
+
+def find_session_of_turn(tx: Transaction, turn_id: UUID) -> UUID | None:
+    """Return the session that a turn is of; None when there is no such turn."""
+    session_id: UUID | None = tx.value(SQL["find_session_of_turn"], turn_id=turn_id)
+    return session_id
 
 
 def dismiss_turn(tx: Transaction, turn_id: UUID, now: datetime) -> bool:

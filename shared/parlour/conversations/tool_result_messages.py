@@ -7,6 +7,7 @@ from uuid import UUID
 from parlour.approvals import approvals
 from parlour.conversations import store
 from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.inbox import threads
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
@@ -32,6 +33,8 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
     """Store the result where it was asked for, once per call and run; None when no turn is to answer it: the asking
     one was stopped, or the conversation is gone.
 
+    A conversation that was in the inbox only because of the call is the agent's again.
+
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
     key = f"tool:{call.id}:{call.run_token}"
@@ -50,5 +53,7 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
     approvals.complete(tx, call.id, now)
     if place is None:
         return None
+    if call.state != "unknown":
+        threads.settle(tx, place.session_id, now)
     wake = SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}", place.wake_group)
     return PendingWakeup(place.channel, wake)

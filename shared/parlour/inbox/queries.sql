@@ -9,7 +9,7 @@ SELECT id FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 -- A session's binding's inbox settings and its thread; null when it never was in the inbox.
 SELECT s.id AS session_id, b.inbox AS settings, to_jsonb(t) AS thread
   FROM sessions s
-  JOIN bindings b ON b.id = s.binding_id
+  JOIN bindings b ON b.id = answering_binding(s)
   LEFT JOIN inbox_threads t ON t.session_id = s.id
  WHERE s.id = %(session_id)s;
 
@@ -51,15 +51,44 @@ SELECT e.id, e.number, e.session_id, e.kind, e.actor, e.actor_name, e.message_id
   FROM inbox_events e
   JOIN sessions s ON s.id = e.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+  JOIN bindings b ON b.id = s.binding_id
+                 AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
  WHERE e.number > %(number)s AND (%(session_id)s::uuid IS NULL OR e.session_id = %(session_id)s)
  ORDER BY e.number
  LIMIT %(most)s;
 
 -- name: list_threads
--- Conversations of the inbox, the most urgent and the oldest first; none of more clearance than the reader's.
-SELECT to_jsonb(t) AS thread, s.title, s.channel, b.slug AS binding, b.display_name AS binding_name, u.id AS user_id,
-       u.display_name AS user_name,
+-- Conversations of the inbox, the most urgent and the oldest first; none of more clearance than the reader's. One in
+-- which a person has to decide something is among them: outside of a stay in the inbox with the reason and the time of
+-- what is undecided.
+WITH undecided AS (
+    SELECT session_id, count(*) AS amount, min(since) AS since, (array_agg(reason ORDER BY since, id))[1] AS reason
+      FROM undecided_items
+     WHERE %(session_id)s::uuid IS NULL OR session_id = %(session_id)s
+     GROUP BY session_id
+), threads AS (
+    SELECT t.session_id,
+           to_jsonb(t) || CASE WHEN u.amount > 0 AND t.state IN ('agent', 'done')
+                               THEN jsonb_build_object('reason', u.reason, 'reason_text', '', 'opened_at', u.since)
+                               ELSE '{}' END AS thread,
+           COALESCE(u.amount, 0) AS undecided_count
+      FROM inbox_threads t
+      LEFT JOIN undecided u ON u.session_id = t.session_id
+    UNION ALL
+    SELECT u.session_id,
+           jsonb_build_object('session_id', u.session_id, 'state', 'agent', 'claim', 0, 'reason', u.reason,
+                              'reason_text', '', 'priority', 0, 'opened_by', 'system', 'opened_at', u.since),
+           u.amount
+      FROM undecided u
+     WHERE NOT EXISTS (SELECT FROM inbox_threads t WHERE t.session_id = u.session_id)
+), listed AS (
+    SELECT session_id, thread, undecided_count, thread ->> 'state' AS state, thread ->> 'assignee' AS assignee,
+           thread ->> 'reason' AS reason, (thread ->> 'priority')::int AS priority,
+           (thread ->> 'opened_at')::timestamptz AS opened_at
+      FROM threads
+)
+SELECT t.thread, t.undecided_count, s.title, s.channel, b.slug AS binding, b.display_name AS binding_name,
+       u.id AS user_id, u.display_name AS user_name,
        (SELECT jsonb_build_object('text', left(m.body, 160), 'direction', m.direction, 'at', m.received_at)
           FROM messages m
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
@@ -68,11 +97,12 @@ SELECT to_jsonb(t) AS thread, s.title, s.channel, b.slug AS binding, b.display_n
        (SELECT max(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.direction = 'inbound'
            AND m.kind <> 'tool_result') AS last_inbound_at,
        b.channels -> s.channel AS channel_settings
-  FROM inbox_threads t
+  FROM listed t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
- WHERE (%(states)s::text[] IS NULL OR t.state = ANY(%(states)s))
+  JOIN bindings b ON b.id = s.binding_id
+                 AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+ WHERE (%(states)s::text[] IS NULL OR t.state = ANY(%(states)s) OR %(undecided)s AND t.undecided_count > 0)
    AND (%(assignee)s::text IS NULL OR t.assignee = %(assignee)s)
    AND (%(binding)s::text IS NULL OR b.slug = %(binding)s)
    AND (%(reason)s::text IS NULL OR t.reason = %(reason)s)
@@ -83,18 +113,27 @@ SELECT to_jsonb(t) AS thread, s.title, s.channel, b.slug AS binding, b.display_n
  LIMIT %(most)s;
 
 -- name: count_threads
--- How many conversations of the inbox the reader may see by state; those of one assignee, and those that
--- waited too long. No row where there is none.
+-- How many conversations of the inbox the reader may see by state; those of one assignee, those that waited too long,
+-- and those that no person has although something in them is undecided. No row where there is none.
 SELECT count(*) FILTER (WHERE t.state = 'waiting') AS waiting, count(*) FILTER (WHERE t.state = 'person') AS person,
        count(*) FILTER (WHERE t.state = 'snoozed') AS snoozed,
        count(*) FILTER (WHERE t.state = 'person' AND t.assignee = %(assignee)s) AS mine,
-       count(*) FILTER (WHERE t.priority > 0) AS escalated
-  FROM inbox_threads t
-  JOIN sessions s ON s.id = t.session_id
+       count(*) FILTER (WHERE t.state IN ('waiting', 'person', 'snoozed') AND t.priority > 0) AS escalated,
+       count(*) FILTER (WHERE i.session_id IS NOT NULL AND COALESCE(t.state, 'agent') IN ('agent', 'done'))
+           AS undecided
+  FROM (SELECT session_id FROM inbox_threads WHERE state IN ('waiting', 'person', 'snoozed')
+         UNION SELECT session_id FROM undecided_items) listed
+  JOIN sessions s ON s.id = listed.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
- WHERE t.state IN ('waiting', 'person', 'snoozed')
+  JOIN bindings b ON b.id = s.binding_id
+                 AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+  LEFT JOIN inbox_threads t ON t.session_id = s.id
+  LEFT JOIN (SELECT DISTINCT session_id FROM undecided_items) i ON i.session_id = s.id
 HAVING count(*) > 0;
+
+-- name: find_undecided_reason
+-- Why a person has to look at a conversation: its oldest undecided item; null when there is none.
+SELECT reason FROM undecided_items WHERE session_id = %(session_id)s ORDER BY since, id LIMIT 1;
 
 -- name: read_context
 -- What a person needs to know of a session: its newest summary that the reader may see, else the last question and

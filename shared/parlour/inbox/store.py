@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from parlour.inbox.thread import Thread
+from parlour.inbox.thread import Thread, ThreadReason
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -55,9 +55,13 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRow:
-    """A conversation in the list. last_message: {text, direction, at}; last_inbound_at: when the user last wrote."""
+    """A conversation in the list. last_message: {text, direction, at}; last_inbound_at: when the user last wrote.
+
+    undecided_count  items that a person has to decide: unknown outcomes, replies that were not sent, failed turns.
+    """
 
     thread: Thread
+    undecided_count: int
     title: str
     channel: str
     binding: str
@@ -81,20 +85,28 @@ class ContextRow:
 
 @dataclass(frozen=True, slots=True)
 class ThreadCounts:
-    """How many conversations are held, by state; mine: the reader's own; escalated: those that waited too long."""
+    """How many conversations are held, by state; mine: the reader's own; escalated: those that waited too long.
+
+    undecided  those that are not held, and in which a person has to decide something.
+    """
 
     waiting: int
     person: int
     snoozed: int
     mine: int
     escalated: int
+    undecided: int
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadFilter:
-    """Which conversations are listed; None leaves a part open. assignee: a principal's name."""
+    """Which conversations are listed; None leaves a part open. assignee: a principal's name.
+
+    undecided  with `states`: also those in which a person has to decide something.
+    """
 
     states: Sequence[str] | None = None
+    undecided: bool = False
     assignee: str | None = None
     binding: str | None = None
     reason: str | None = None
@@ -111,6 +123,7 @@ class _LockedRow:
 @dataclass(frozen=True, slots=True)
 class _ListedRow:
     thread: JsonObject
+    undecided_count: int
     title: str
     channel: str
     binding: str
@@ -173,6 +186,7 @@ def list_threads(
         _ListedRow,
         clearance=clearance,
         states=list(filters.states) if filters.states is not None else None,
+        undecided=filters.undecided,
         assignee=filters.assignee,
         binding=filters.binding,
         reason=filters.reason,
@@ -190,10 +204,16 @@ def read_context(tx: Transaction, session_id: UUID, clearance: int) -> ContextRo
     return tx.one(SQL["read_context"], ContextRow, session_id=session_id, clearance=clearance)
 
 
+def find_undecided_reason(tx: Transaction, session_id: UUID) -> ThreadReason | None:
+    """Return why a person has to look at a conversation; None when nothing in it is undecided."""
+    reason: ThreadReason | None = tx.value(SQL["find_undecided_reason"], session_id=session_id)
+    return reason
+
+
 def count_threads(tx: Transaction, clearance: int, assignee: str) -> ThreadCounts:
     """Return how many conversations are held."""
     found = tx.first(SQL["count_threads"], ThreadCounts, clearance=clearance, assignee=assignee)
-    return found or ThreadCounts(0, 0, 0, 0, 0)
+    return found or ThreadCounts(0, 0, 0, 0, 0, 0)
 
 
 def _without_thread(row: _ListedRow) -> dict[str, Any]:
@@ -201,8 +221,8 @@ def _without_thread(row: _ListedRow) -> dict[str, Any]:
 
 
 def _thread(row: JsonObject) -> Thread:
-    """Return a thread from its row as JSON."""
-    values: dict[str, Any] = {one.name: row[one.name] for one in fields(Thread)}
+    """Return a thread from its row as JSON; what is left out is null."""
+    values: dict[str, Any] = {one.name: row.get(one.name) for one in fields(Thread)}
     for name, value in values.items():
         if value is not None and (name.endswith("_at") or name == "snoozed_until"):
             values[name] = datetime.fromisoformat(str(value)).astimezone(UTC)

@@ -30,6 +30,9 @@ failed_turn     a turn failed.
 member          a person of the tenant opened it.
 """
 
+#: The reasons that are over once a person decided what was undecided: the agent goes on by itself.
+DECIDED_REASONS: frozenset[ThreadReason] = frozenset({"unknown_effect", "held_reply", "failed_turn"})
+
 #: The states in which no turn begins.
 HELD_STATES: frozenset[ThreadState] = frozenset({"waiting", "person", "snoozed"})
 
@@ -136,6 +139,15 @@ def end_wait(thread: Thread, reason: ThreadReason, by: str, now: datetime) -> Th
     """
     is_free = thread.assignee is None or (thread.assignee == by and thread.answered_at is None)
     return _end(thread, "agent", now) if thread.is_held and thread.reason == reason and is_free else thread
+
+
+def redrive(thread: Thread, person: Person, now: datetime) -> Thread:
+    """Let the agent answer now; without effect where it may already. Conflict while somebody else has it."""
+    if not thread.is_held:
+        return thread
+    if thread.assignee not in (None, person.name):
+        raise Conflict(f"{thread.assignee_name} has this conversation; take it first, or ask them to hand it back")
+    return _end(thread, "agent", now)
 
 
 def close(thread: Thread, person: Person, now: datetime) -> Thread:

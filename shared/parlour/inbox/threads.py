@@ -21,7 +21,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.page_cursor import Page, cut_page, decode_position, parse_time
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
-from parlour.principal import Principal
+from parlour.principal import Principal, system_principal
 from parlour.tenancy import audit, users
 from parlour.tenancy.roles import require_role
 
@@ -104,6 +104,12 @@ def has_service(tx: Transaction, session_id: UUID) -> bool:
     return found is not None and bool(found.settings)
 
 
+def open_for_held_reply(tx: Transaction, tenant_id: UUID, session_id: UUID, now: datetime) -> None:
+    """Bring a conversation to the inbox whose reply is held. The user is not told: their channel takes no text."""
+    if store.find_undecided_reason(tx, session_id) == "held_reply" and has_service(tx, session_id):
+        open_thread(system_principal(tenant_id), tx, session_id, "held_reply", "", now)
+
+
 def take(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
     """Give a waiting conversation to the principal; exactly one of several gets it."""
     person = person_of(principal, tx)
@@ -150,6 +156,29 @@ def end_wait(
     name = _display_name(principal, tx)
     _save(principal, tx, after, NewEvent(uuid7(now), session_id, "handed_back", principal.name, now, name))
     return after
+
+
+def settle(tx: Transaction, session_id: UUID, now: datetime) -> Thread | None:
+    """Let the agent go on where nothing is undecided any more and nobody has taken the conversation.
+
+    None when nothing changes. The caller wakes the agent.
+    """
+    thread = _lock(tx, session_id).thread
+    if thread is None or thread.reason not in rules.DECIDED_REASONS or store.find_undecided_reason(tx, session_id):
+        return None
+    settled = rules.end_wait(thread, thread.reason, "", now)
+    if settled is thread:
+        return None
+    record_clock(tx, settled, "handed_back", {}, now)
+    return settled
+
+
+def redrive(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> None:
+    """Let the agent answer at once, if it may not already. Conflict while somebody else has the conversation."""
+    if _lock(tx, session_id).thread is None:
+        return
+    person = person_of(principal, tx)
+    _apply(principal, tx, session_id, lambda thread: rules.redrive(thread, person, now), "handed_back", now)
 
 
 def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
@@ -201,7 +230,7 @@ def record_answer(
 
 
 def record_clock(tx: Transaction, thread: Thread, kind: EventKind, details: JsonObject, now: datetime) -> None:
-    """Store what a clock did to a conversation, as the system."""
+    """Store what a clock or a decision did to a conversation, as the system."""
     store.save_thread(tx, thread, now)
     add_event(tx, NewEvent(uuid7(now), thread.session_id, kind, "system", now, details=details))
 

@@ -82,10 +82,12 @@ def record_bounce(tx: Transaction, notification_id: UUID, reason: str, now: date
     return True
 
 
-def list_problems(principal: Principal, tx: Transaction, limit: int) -> list[NotificationProblem]:
-    """Return the notifications that were not delivered, or may not have been. Needs viewer."""
+def list_problems(
+    principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None
+) -> list[NotificationProblem]:
+    """Return the notifications, of a session or of all, that were not delivered or may not have been. Needs viewer."""
     require_role(principal, "viewer")
-    return store.list_problems(tx, limit)
+    return store.list_problems(tx, limit, session_id)
 
 
 def resolve_problem(

@@ -53,6 +53,6 @@ UPDATE notifications
 -- Notifications that were not delivered, or may not have been, oldest first.
 SELECT n.id, n.session_id, n.medium, n.recipient, n.state, n.problem, n.created_at
   FROM notifications n
- WHERE n.state IN ('failed', 'unknown')
+ WHERE n.state IN ('failed', 'unknown') AND (%(session_id)s::uuid IS NULL OR n.session_id = %(session_id)s)
  ORDER BY n.created_at, n.id
  LIMIT %(limit)s;

@@ -80,5 +80,5 @@ def set_state(tx: Transaction, notification_id: UUID, state: NotificationState, 
     tx.run(SQL["set_state"], id=notification_id, state=state, problem=problem, now=now)
 
 
-def list_problems(tx: Transaction, limit: int) -> list[NotificationProblem]:
-    return tx.all(SQL["list_problems"], NotificationProblem, limit=limit)
+def list_problems(tx: Transaction, limit: int, session_id: UUID | None) -> list[NotificationProblem]:
+    return tx.all(SQL["list_problems"], NotificationProblem, limit=limit, session_id=session_id)

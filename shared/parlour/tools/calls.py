@@ -157,10 +157,12 @@ def record_callback(tx: Transaction, call_id: UUID, run_token: int, result: Tool
     return ended
 
 
-def list_unknown(principal: Principal, tx: Transaction, limit: int) -> list[UnknownCall]:
-    """Return the calls of unknown outcome, the oldest first, up to the viewer's clearance."""
+def list_unknown(
+    principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None
+) -> list[UnknownCall]:
+    """Return the calls of unknown outcome, of a session or of all, the oldest first, up to the viewer's clearance."""
     _require_role(principal, "viewer")
-    return store.list_unknown(tx, principal.clearance, limit)
+    return store.list_unknown(tx, principal.clearance, limit, session_id)
 
 
 def resolve_call(

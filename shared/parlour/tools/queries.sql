@@ -151,6 +151,7 @@ SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.code, c.result, c.r
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE c.state = 'unknown' AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+   AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY c.started_at, c.id LIMIT %(most)s;
 
 -- name: resolve_done

@@ -83,8 +83,8 @@ def is_run_wanted(tx: Transaction, call_id: UUID, run_token: int) -> bool:
     return tx.value(SQL["is_run_wanted"], id=call_id, run=run_token) is not None
 
 
-def list_unknown(tx: Transaction, clearance: int, limit: int) -> list[UnknownCall]:
-    return tx.all(SQL["list_unknown"], UnknownCall, clearance=clearance, most=limit)
+def list_unknown(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[UnknownCall]:
+    return tx.all(SQL["list_unknown"], UnknownCall, clearance=clearance, most=limit, session_id=session_id)
 
 
 def resolve_done(tx: Transaction, call_id: UUID, result: JsonObject, by: str, now: datetime) -> bool:

@@ -18,7 +18,7 @@ from parlour.api.authorization import Admin, AnyCaller, Caller, Viewer
 from parlour.api.schemas import NotificationResolution, PageCursor, ReplyResolution, ToolCallResolution, TurnResolution
 from parlour.channels import outbox
 from parlour.channels.outbox import StuckReply, WaitingReply
-from parlour.conversations import failed_turns, tool_result_messages, turn_views
+from parlour.conversations import failed_turns, inbox_messages, tool_result_messages, turn_views
 from parlour.conversations.tool_result_messages import PendingWakeup
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
@@ -46,15 +46,21 @@ type WakeFunction = Callable[[], None]
 
 
 @router.get("/attention")
-def list_attention_items(caller: Viewer) -> AttentionPageView:
-    """Everything of the tenant that waits for a person, oldest first, and today's spend against the cap."""
-    who = caller.principal
+def list_attention_items(
+    caller: Viewer,
+    session_id: Annotated[UUID | None, Query(description="Only those of this conversation.")] = None,
+) -> AttentionPageView:
+    """Everything of the tenant that waits for a person, oldest first, and today's spend against the cap.
+
+    Unknown outcomes, held replies and failed turns are decided in their conversation of the inbox.
+    """
+    who, most = caller.principal, _MAX_ITEMS + 1
     with caller.transaction() as tx:
-        unknown = _filter_readable(who, tx, calls.list_unknown(who, tx, _MAX_ITEMS + 1))
-        stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, _MAX_ITEMS + 1))
-        waiting = _filter_readable(who, tx, outbox.list_waiting(who, tx, caller.now, _MAX_ITEMS + 1))
-        parked = failed_turns.list_failed_turns(who, tx, _MAX_ITEMS + 1)
-        undelivered = notifications.list_problems(who, tx, _MAX_ITEMS + 1)
+        unknown = _filter_readable(who, tx, calls.list_unknown(who, tx, most, session_id))
+        stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, most, session_id))
+        waiting = _filter_readable(who, tx, outbox.list_waiting(who, tx, caller.now, most, session_id))
+        parked = failed_turns.list_failed_turns(who, tx, most, session_id)
+        undelivered = notifications.list_problems(who, tx, most, session_id)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
     spend_today = attention_items.spend_view(today)
     stopped = attention_items.no_model_calls_item(spend_today)
@@ -95,17 +101,25 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Reso
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.resolve_reply(who, tx, outbox_id, body.resolution, caller.now)
+        session_id = outbox.find_session_id(tx, outbox_id)
+        waking = inbox_messages.settle(tx, who.tenant_id, session_id, caller.now) if session_id else None
         _add_audit_entry(caller, tx, "reply.resolved", f"outbox:{outbox_id}", {"resolution": body.resolution})
     arrived = body.resolution == "arrived"
+
+    def wake() -> None:
+        _send_wakes(caller, [waking] if waking else [])
+        if unsent:
+            # A held one was never tried: no new number.
+            once = f"{unsent.id}:resolved:{caller.now.isoformat()}"
+            queue.send([outbox.wakeup_message(who.tenant_id, unsent.session_id, unsent.id, once)])
+
     if unsent is None:
-        return _resolved("Marked as sent." if arrived else "Dismissed. The reply will not be sent.")
-    once = f"{unsent.id}:resolved:{caller.now.isoformat()}"  # a held one was never tried: no new number
-    message = outbox.wakeup_message(who.tenant_id, unsent.session_id, unsent.id, once)
+        return _resolved("Marked as sent." if arrived else "Dismissed. The reply will not be sent.", wake)
     return _resolved(
         "Marked as sent up to this part. The remaining parts are being sent."
         if arrived
         else "The reply is being sent again.",
-        lambda: queue.send([message]),
+        wake,
     )
 
 
@@ -136,12 +150,14 @@ def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> Resoluti
     with caller.transaction() as tx:
         turn_views.get_turn(caller.principal, tx, turn_id)  # what is not the caller's to see is not found
         if body.resolution == "dismiss":
-            failed_turns.dismiss_turn(caller.principal, tx, turn_id, caller.now)
+            waking = failed_turns.dismiss_turn(caller.principal, tx, turn_id, caller.now)
             _add_audit_entry(caller, tx, "turn.dismissed", f"turn:{turn_id}")
-            return _resolved("Dismissed. The message stays unanswered.")
-        waking = failed_turns.redrive_turn(caller.principal, tx, turn_id, caller.now)
-        _add_audit_entry(caller, tx, "turn.redriven", f"turn:{turn_id}")
-    return _resolved("The message is being answered.", lambda: _send_wakes(caller, [waking]))
+            told = "Dismissed. The message stays unanswered."
+        else:
+            waking = failed_turns.redrive_turn(caller.principal, tx, turn_id, caller.now)
+            _add_audit_entry(caller, tx, "turn.redriven", f"turn:{turn_id}")
+            told = "The message is being answered."
+    return _resolved(told, lambda: _send_wakes(caller, [waking] if waking else []))
 
 
 @router.post("/attention/notifications/{notification_id}")

@@ -1,0 +1,163 @@
+"""Unknown outcomes, held replies and failed turns are conversations of the inbox, until a person has decided."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from parlour.channels import outbox
+from parlour.channels.send import Providers, send_reply
+from parlour.conversations import failed_turns, inbox_messages
+from parlour.conversations.tool_result_messages import store_tool_result
+from parlour.inbox import events, threads
+from parlour.infra.errors import Conflict
+from parlour.infra.ids import uuid7
+from parlour.tools import calls
+from parlour.tools.run import ToolContext
+from tests.conversation_harness import ConversationHarness, text_answer, tool_call
+from tests.integration.channels.test_send import Phone
+from tests.integration.inbox.test_threads import add_member, open_for_person, run_clock, session_of, take
+
+_PEOPLE = """UPDATE bindings SET inbox = '{"service": {"waiting_minutes": 10}}' RETURNING id"""
+_THREAD = "SELECT state, reason FROM inbox_threads"
+
+
+def let_people_answer(conversation: ConversationHarness) -> None:
+    conversation.query(_PEOPLE)
+
+
+def page_the_foreman(conversation: ConversationHarness) -> UUID:
+    """A turn whose effect has an unknown outcome; return the call."""
+
+    def lose_the_answer(_context: ToolContext, _arguments: object) -> dict[str, object]:
+        raise TimeoutError
+
+    conversation.add_tool("page", lose_the_answer, writes=True)  # type: ignore[arg-type]
+    conversation.send_whatsapp("Page the foreman", "page")
+    conversation.model.script = [tool_call("page"), text_answer("I do not know whether it arrived.")]
+    conversation.run_turn()
+    ((call_id,),) = conversation.query("SELECT id FROM tool_calls WHERE state = 'unknown'")
+    assert isinstance(call_id, UUID)
+    return call_id
+
+
+def hold_a_reply(conversation: ConversationHarness) -> tuple[UUID, UUID]:
+    """A reply that the channel takes no longer; return its session and its row."""
+    conversation.send_whatsapp("When does the crane come?", "first")
+    conversation.model.script = [text_answer("On Monday.")]
+    conversation.run_turn()
+    conversation.query("UPDATE bindings SET channels = channels #- '{whatsapp,template}' RETURNING id")
+    conversation.clock.now += timedelta(hours=25)
+    ((row,),) = conversation.query("SELECT id FROM outbox")
+    assert isinstance(row, UUID)
+    now = conversation.clock()
+    not_asked: Providers = {"gupshup": Phone()}
+    sent = send_reply(conversation.admin, conversation.database, not_asked, row, uuid7(now), now)
+    assert sent.state == "held"
+    return session_of(conversation), row
+
+
+def undecided(conversation: ConversationHarness) -> list[tuple[str, str, int]]:
+    """State, reason and number of undecided items of what the inbox lists as waiting."""
+    who = conversation.admin
+    wanted = threads.ThreadFilter(states=["waiting"], undecided=True)
+    with conversation.database.transaction(who) as tx:
+        rows = threads.list_threads(who, tx, wanted, 10).rows
+    return [(row.thread.state, row.thread.reason, row.undecided_count) for row in rows]
+
+
+def resolve_call(conversation: ConversationHarness, call_id: UUID) -> None:
+    now = conversation.clock()
+    with conversation.database.transaction(conversation.admin) as tx:
+        ended = calls.resolve_call(conversation.admin, tx, call_id, "done", now)
+        assert ended
+        store_tool_result(tx, conversation.tenant_id, ended, now)
+
+
+def test_an_agent_goes_on_after_a_person_decided_about_its_effect(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    call_id = page_the_foreman(conversation)
+    assert undecided(conversation) == [("waiting", "unknown_effect", 1)]
+    resolve_call(conversation, call_id)
+    assert conversation.query(_THREAD) == [("agent", "unknown_effect")]
+    conversation.model.script = [text_answer("It arrived.")]
+    conversation.run_turn()
+    assert conversation.model.script == []
+    assert undecided(conversation) == []
+
+
+def test_a_conversation_that_a_person_has_stays_theirs_after_a_decision(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    call_id, asha = page_the_foreman(conversation), add_member(conversation, "Asha")
+    take(conversation, asha, session_of(conversation))
+    resolve_call(conversation, call_id)
+    assert conversation.query(_THREAD) == [("person", "unknown_effect")]
+
+
+def test_without_an_inbox_the_agent_goes_on_and_the_item_is_listed(conversation: ConversationHarness) -> None:
+    page_the_foreman(conversation)
+    assert undecided(conversation) == [("agent", "unknown_effect", 1)]
+    with conversation.database.transaction(conversation.admin) as tx:
+        counts = threads.count_threads(conversation.admin, tx)
+    assert (counts.waiting, counts.undecided) == (0, 1)
+
+
+def test_a_held_reply_brings_its_conversation_until_it_is_dismissed(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    session_id, row = hold_a_reply(conversation)
+    assert undecided(conversation) == [("agent", "held_reply", 1)]
+    run_clock(conversation, session_id)
+    assert undecided(conversation) == [("waiting", "held_reply", 1)]
+    assert conversation.query("SELECT count(*) FROM outbox") == [(1,)], "no notice that would be held as well"
+    now = conversation.clock()
+    with conversation.database.transaction(conversation.admin) as tx:
+        outbox.resolve_reply(conversation.admin, tx, row, "dismiss", now)
+        wakeup = inbox_messages.settle(tx, session_id, now)
+    assert wakeup
+    assert conversation.query(_THREAD) == [("agent", "held_reply")]
+    run_clock(conversation, session_id)
+    assert undecided(conversation) == []
+
+
+def test_a_redrive_hands_a_conversation_back_unless_somebody_has_it(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    conversation.send_whatsapp("When does the crane come?", "first")
+    for _ in range(3):
+        conversation.model.script = [RuntimeError("broken")]
+        with suppress(RuntimeError):
+            conversation.run_turn()
+        conversation.clock.now += timedelta(minutes=5)
+    assert undecided(conversation) == [("waiting", "failed_turn", 1)]
+    ((turn_id,),) = conversation.query("SELECT id FROM turns WHERE state = 'failed'")
+    assert isinstance(turn_id, UUID)
+    session_id, asha = session_of(conversation), add_member(conversation, "Asha")
+    take(conversation, asha, session_id)
+    with (
+        pytest.raises(Conflict, match="Asha has this conversation"),
+        conversation.database.transaction(conversation.admin) as tx,
+    ):
+        failed_turns.redrive_turn(conversation.admin, tx, turn_id, conversation.clock())
+    with conversation.database.transaction(asha) as tx:
+        threads.release(asha, tx, session_id, conversation.clock())
+    with conversation.database.transaction(conversation.admin) as tx:
+        wakeup = failed_turns.redrive_turn(conversation.admin, tx, turn_id, conversation.clock())
+    conversation.turns.send([wakeup.message])
+    assert conversation.query("SELECT state FROM inbox_threads") == [("agent",)]
+    conversation.model.script = [text_answer("On Monday.")]
+    conversation.run_turn()
+    assert conversation.query("SELECT count(*) FROM turns WHERE state = 'failed'") == [(0,)]
+
+
+def test_a_conversation_that_moved_to_a_confidential_desk_is_not_listed_below(
+    conversation: ConversationHarness,
+) -> None:
+    open_for_person(conversation)
+    conversation.query("UPDATE sessions SET answering_clearance = 3 RETURNING id")
+    for clearance, count in ((2, 0), (3, 1)):
+        reader = replace(add_member(conversation, f"reader {clearance}", "viewer"), clearance=clearance)
+        with conversation.database.transaction(reader) as tx:
+            assert len(threads.list_threads(reader, tx, threads.ThreadFilter(), 10).rows) == count
+            assert threads.count_threads(reader, tx).waiting == count
+            assert len(events.list_events_after(reader, tx, 0, 10)) == count
