@@ -25,7 +25,7 @@ _FAILED_REPLIES_PATH = "v1/attention/failed-replies"
 
 ItemId = Annotated[
     str,
-    typer.Argument(metavar="ID", help="Item id from `parlour attention`; its first or last 8 characters are enough."),
+    typer.Argument(metavar="ID", help="Item id from `parlour inbox show`; its first or last 8 characters are enough."),
 ]
 
 app = typer.Typer(help="Items that need attention: list and resolve them.", invoke_without_command=True)
@@ -33,7 +33,7 @@ app = typer.Typer(help="Items that need attention: list and resolve them.", invo
 
 @app.callback()
 def attention(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List what needs attention: unknown outcomes, undelivered replies, failed turns and spend."""
+    """List what needs attention outside of a conversation, and count the decisions that wait in `parlour inbox`."""
     if context.invoked_subcommand is not None:
         return
     found = get_api_client(context).request("GET", "v1/attention")
@@ -42,14 +42,11 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
     else:
         parts: list[RenderableType] = []
         items = found["items"]
-        if tool_calls := _of_kind(items, _CALLS):
-            parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(tool_calls))
-        if replies := _of_kind(items, _REPLIES):
-            parts += _titled("Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(replies))
+        if decisions := _of_kind(items, (*_CALLS, *_REPLIES, *_TURNS)):
+            sessions = _pluralize(len({one["session_id"] for one in decisions}), "conversation")
+            parts += [Text(f"{_pluralize(len(decisions), 'decision')} in {sessions}: `parlour inbox`", style="bold")]
         if waiting := _of_kind(items, ("waiting_reply",)):
             parts += _titled("Replies that wait and are retried by themselves", _waiting_table(waiting))
-        if turns := _of_kind(items, _TURNS):
-            parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(turns))
         if undelivered := _of_kind(items, _NOTIFICATIONS):
             parts += _titled("Undelivered notifications: send-again | dismiss", _notification_table(undelivered))
         for stop in _of_kind(items, ("no_model_calls",)):
@@ -58,6 +55,20 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
         if found["has_more"]:
             parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
         terminal.print_renderable(Group(*parts) if parts else "Nothing needs attention")
+
+
+def render_decisions(items: Iterable[dict[str, Any]]) -> list[RenderableType]:
+    """Return what a person has to decide in a conversation, with the commands that do."""
+    listed, parts = list(items), list[RenderableType]()
+    if tool_calls := _of_kind(listed, _CALLS):
+        parts += _titled("Unknown outcome: `parlour attention done | run-again ID`", _tool_call_table(tool_calls))
+    if replies := _of_kind(listed, _REPLIES):
+        title = "Not sent, or unknown: `parlour attention arrived | send-again | dismiss ID`"
+        parts += _titled(title, _reply_table(replies))
+    if turns := _of_kind(listed, _TURNS):
+        title = "Unanswered: `parlour redrive --turn ID`, or `parlour attention dismiss ID`"
+        parts += _titled(title, _turn_table(turns))
+    return parts
 
 
 @app.command()

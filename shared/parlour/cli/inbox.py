@@ -8,7 +8,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from parlour.cli import rendering, terminal
+from parlour.cli import attention, rendering, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
 from parlour.cli.id_lookup import ID_HELP
 from parlour.cli.suggestions import find_id, parse_full_id
@@ -17,7 +17,7 @@ from parlour.infra.errors import InvalidRequest
 _MAX_TEXT_CHARS = 70
 _MAX_MESSAGES, _MAX_AMOUNT = 20, 10_000
 _LISTS: Mapping[str, Mapping[str, Any]] = {
-    "waiting": {"state": "waiting"},
+    "waiting": {"state": "waiting", "undecided": "true"},
     "mine": {"assignee": "me"},
     "person": {"state": "person"},
     "snoozed": {"state": "snoozed"},
@@ -54,16 +54,18 @@ def list_conversations(
 
 @app.command(epilog="Example: parlour inbox show 5fb1b03a")
 def show(context: typer.Context, conversation: ConversationId, as_json: JsonOption = False) -> None:
-    """Show a conversation: why it is here, its latest messages and its notes."""
+    """Show a conversation: why it is here, what is to be decided, its latest messages and its notes."""
     target = get_api_client(context)
     session_id = _find_session_id(target, conversation)
     thread = target.request("GET", f"v1/inbox/{session_id}")
     messages = target.request("GET", f"v1/sessions/{session_id}/messages", limit=_MAX_MESSAGES)["messages"]
     events = target.request("GET", f"v1/inbox/{session_id}/events")["events"]
+    items = target.request("GET", "v1/attention", session_id=session_id)["items"]
     if as_json:
-        terminal.print_json({**thread, "messages": messages, "events": events})
+        terminal.print_json({**thread, "items": items, "messages": messages, "events": events})
     else:
-        terminal.print_renderable(_render_conversation(thread, messages, events))
+        decisions = attention.render_decisions(items)
+        terminal.print_renderable(Group(_render_conversation(thread, messages, events), *decisions))
 
 
 @app.command(epilog="Example: parlour inbox take 5fb1b03a")
@@ -149,12 +151,13 @@ def _list_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
             one["binding"],
             one["reason"].replace("_", " "),
             one["assignee_name"] or "",
+            one["undecided_count"] or "",
             _shorten((one["last_message"] or {}).get("text", "")),
             one["session_id"],
         )
         for one in found
     )
-    return rendering.make_table(("since", "agent", "why", "who", "latest message", "id"), rows)
+    return rendering.make_table(("since", "agent", "why", "who", "to decide", "latest message", "id"), rows)
 
 
 def _render_conversation(

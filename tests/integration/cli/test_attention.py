@@ -32,9 +32,15 @@ def test_when_all_is_well_that_is_said(parlour: RunCommand, acme: str, capsys: O
     assert capsys.readouterr().out == "Nothing needs attention\n"
 
 
-def test_what_needs_a_person_is_listed(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
+def test_decisions_are_listed_in_their_conversation(
+    parlour: RunCommand, trouble: AttentionItems, capsys: Output
+) -> None:
     items = [trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()]
     assert parlour("attention") == 0
+    assert "3 decisions in 1 conversation: `parlour inbox`" in capsys.readouterr().out
+    assert parlour("inbox") == 0
+    assert str(trouble.session_id) in capsys.readouterr().out
+    assert parlour("inbox", "show", str(trouble.session_id)[-8:]) == 0
     told = capsys.readouterr().out
     for text in (
         *map(str, items),

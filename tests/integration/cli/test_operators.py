@@ -232,7 +232,6 @@ def test_a_narrow_terminal_shows_every_label_and_no_narrow_column(
     monkeypatch.setenv("COLUMNS", "80")
     trouble.set_secret_name("gupshup_api_key")
     reply = trouble.add_waiting_reply("missing_secret: secret x is missing")
-    trouble.add_reply()
     assert parlour("attention") == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 for line in lines)
