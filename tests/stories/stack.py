@@ -31,6 +31,7 @@ class Stack:
     url      the API and the console; deployed: the same API where the webhooks are.
     webhook  Gupshup's, with its token.
     phone, issuer   the doubles of the providers' send APIs and of the identity provider.
+    mail     the maildir of every mail that was sent.
     """
 
     url: str
@@ -42,6 +43,7 @@ class Stack:
     operator_key: str
     cloud_app_secret: str
     cloud_verify_token: str
+    mail: Path
 
 
 def until[T](look: Callable[[], T], what: str, seconds: float = 120) -> T:
@@ -102,6 +104,7 @@ def _read(folder: Path, text: str, ports: dict[str, int]) -> Stack:
         operator_key=command["key"],
         cloud_app_secret=secrets[words.CLOUD_APP_SECRET],
         cloud_verify_token=secrets[words.CLOUD_VERIFY_TOKEN],
+        mail=folder / words.MAIL_FOLDER,
     )
 
 

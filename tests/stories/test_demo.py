@@ -1,5 +1,6 @@
 """What a newcomer sees without a model key: the example's scenes on a stack of their own."""
 
+import mailbox
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -94,6 +95,26 @@ def test_page_waits_for_a_yes_and_is_resolved_by_a_person(operator: Api, phone: 
 def test_report_arrives_later(phone: Phone) -> None:
     assert "compiles the report" in phone.ask("Please compile a report on the open RFIs")
     assert "REP-" in phone.reply(2)
+
+
+def test_a_visitor_asks_for_a_person_is_answered_and_asks_on(
+    running_stack: Stack, operator: Api, visit: Callable[..., Visitor]
+) -> None:
+    visitor = visit()
+    assert "asked a colleague" in visitor.ask("May I speak to a person?")["text"]
+    mails = mailbox.Maildir(running_stack.mail)
+    mail = until(lambda: [one for one in mails if visitor.session_id in one.as_string()], "the mail")[0]
+    assert (mail["To"], "waits for a person" in mail["Subject"]) == ("developer@laptop.example", True)
+    assert "speak to" not in mail.as_string()
+    thread = f"/v1/inbox/{visitor.session_id}"
+    (listed,) = operator.get("/v1/inbox", state="waiting")["conversations"]
+    assert (listed["session_id"], listed["reason"]) == (visitor.session_id, "asked")
+    claim = operator.ask("POST", f"{thread}/take")["claim"]
+    visitor.say("Is the crane booked?")
+    operator.ask("POST", f"{thread}/messages", {"text": "It is. This is Joanna.", "claim": claim})
+    assert visitor.messages()[-1]["text"] == "It is. This is Joanna."
+    operator.ask("POST", f"{thread}/hand-back", {"instruction": ""})
+    assert {"Site report no. 19"} <= set(cited_titles(visitor.ask("How wide is the crack at C4, and may we backfill?")))
 
 
 def test_pulse_says_the_new_date_after_an_edit(operator: Api) -> None:

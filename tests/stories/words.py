@@ -62,6 +62,7 @@ ERASED_ROWS, ERASED_TABLE, OUT_OF_REACH = "rows", "table", "out_of_reach"
 ROWS_WITH_PERSONAL_DATA = {"facts", "messages", "sessions", "users"}
 FACT_NAME = "name"
 #: Of a reply: waits for a person; nobody knows whether it arrived.
+MAIL_FOLDER = "mail"
 HELD_REPLY, UNKNOWN_DELIVERY = "held_reply", "unknown_delivery"
 
 # The command
