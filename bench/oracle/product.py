@@ -259,8 +259,8 @@ class World:
         """Put the example pack in force with these files added or replaced."""
         pack = validate({**folder.read_folder(PACK_FOLDER), **overlay})
         apply(self.admin, self.database, self.embedder, pack, self.clock())
-        # The recordings were made before there were rights to write, and people who answer: every user could change every
-        # record, and after a failure the agent went on.
+        # The recordings were made before there were rights to write, and people who answer: every user could change
+        # every record, and after a failure the agent went on.
         with self.database.transaction(self.admin) as tx:
             tx.run(_AS_RECORDED)
 

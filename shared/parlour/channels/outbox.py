@@ -113,7 +113,7 @@ def finder(outbox: FifoQueue) -> Finder:
 def list_needing_decision(
     principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None
 ) -> list[StuckReply]:
-    """Return the unknown or held replies of a session or of all, oldest first, as far as the viewer's clearance goes."""
+    """Return the unknown or held replies of a session or of all, oldest first, up to the viewer's clearance."""
     _require_role(principal, "viewer")
     return store.list_stuck(tx, principal.clearance, limit, session_id)
 

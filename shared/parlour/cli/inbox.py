@@ -17,7 +17,7 @@ from parlour.infra.errors import InvalidRequest
 _MAX_TEXT_CHARS = 70
 _MAX_MESSAGES, _MAX_AMOUNT = 20, 10_000
 _LISTS: Mapping[str, Mapping[str, Any]] = {
-    "waiting": {"state": "waiting", "undecided": "true"},
+    "waiting": {"state": ["waiting", "undecided"]},
     "mine": {"assignee": "me"},
     "person": {"state": "person"},
     "snoozed": {"state": "snoozed"},

@@ -102,7 +102,7 @@ class ThreadCounts:
 class ThreadFilter:
     """Which conversations are listed; None leaves a part open. assignee: a principal's name.
 
-    undecided  with `states`: also those in which a person has to decide something.
+    undecided  beside those in one of `states`: those in which a person has to decide something.
     """
 
     states: Sequence[str] | None = None

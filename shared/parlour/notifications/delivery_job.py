@@ -63,9 +63,11 @@ class DeliveryJob(LeasedJob[NotificationRow, _Outcome, bool]):
     principal: Principal
 
     def begin(self, tx: Transaction) -> bool:
-        """Lease the notification, if it is due."""
-        due = work_due.find(tx, "notification", self.notification_id)
-        if due is None or due.due_at > self.now:
+        """Lease the notification, if it is not done.
+
+        The sweep has sent the message because it was due, and has made it due later: its time says nothing here.
+        """
+        if work_due.find(tx, "notification", self.notification_id) is None:
             return False
         return work_due.lease(tx, "notification", self.notification_id, self.leased_until, self.now)
 

@@ -45,10 +45,10 @@ _MAX_NUMBER = 2**63 - 1
 @router.get("")
 def list_inbox(
     caller: Viewer,
-    state: Annotated[list[ThreadState] | None, Query(description="In one of these states.")] = None,
-    undecided: Annotated[
-        bool, Query(description="With `state`: also those in which a person has to decide something.")
-    ] = False,
+    state: Annotated[
+        list[ThreadState | Literal["undecided"]] | None,
+        Query(description="In one of these states; `undecided`: a person has to decide something there."),
+    ] = None,
     assignee: Annotated[Literal["", "me"], Query(description="`me`: those that the caller has.")] = "",
     binding: Annotated[str, Query(max_length=63, description="The slug of a binding.")] = "",
     reason: Annotated[ThreadReason | None, Query(description="Why they came.")] = None,
@@ -57,7 +57,8 @@ def list_inbox(
 ) -> InboxPageView:
     """List the conversations of the inbox, the most urgent and the oldest first."""
     who = caller.principal
-    wanted = ThreadFilter(state, undecided, who.name if assignee else None, binding or None, reason)
+    is_undecided = state is not None and "undecided" in state
+    wanted = ThreadFilter(state, is_undecided, who.name if assignee else None, binding or None, reason)
     with caller.transaction() as tx:
         page = threads.list_threads(who, tx, wanted, limit, cursor)
     shown = [InboxConversationView.from_row(row, who) for row in page.rows]
