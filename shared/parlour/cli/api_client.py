@@ -88,8 +88,15 @@ class ApiClient:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> Any:
-        """Send a request with headers of the caller's choosing; return and raise as `request`."""
-        asked = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        """Send a request with headers of the caller's choosing; return and raise as `request`.
+
+        A list in the query is sent as one parameter for each entry.
+        """
+        asked = {
+            name: [str(one) for one in value] if isinstance(value, list) else str(value)
+            for name, value in (query or {}).items()
+            if value is not None
+        }
         try:
             with self.dependencies.open_http_client(self.url) as client:
                 answer = client.request(method, path, json=body, headers=headers, params=asked)
