@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.inbox import threads
 from parlour.infra.errors import AnswersLater
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
@@ -52,6 +53,7 @@ def _in_doubt(yard: LongToolHarness, provider_id: str) -> None:
     yard.dispatch_call(call_id)
     with desk.database.transaction(desk.admin) as tx:
         assert call_id in {one.id for one in calls.list_unknown(desk.admin, tx, 10)}
+        threads.open_for_held_reply(tx, desk.tenant_id, _place(desk, call_id)[1], desk.clock())
         ended = calls.resolve_call(
             desk.admin, tx, call_id, "done" if provider_id == "long-3" else "run_again", desk.clock()
         )

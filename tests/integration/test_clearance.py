@@ -418,6 +418,7 @@ SILENT = {
     "ask_a_person",
     "GET /v1/inbox",
     "GET /v1/inbox/counts",
+    "GET /v1/inbox/members",
     "GET /v1/inbox/{session_id}",
     "GET /v1/inbox/{session_id}/events",
     "GET /v1/inbox/feed",

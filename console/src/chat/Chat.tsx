@@ -7,6 +7,7 @@ import { inkOn, type Agent } from "./agent";
 import type { ChatStore } from "./chat_store";
 import "./chat.css";
 import { Composer } from "./Composer";
+import type { Conversation } from "./conversation";
 import { pollConversation } from "./conversation_poll";
 import { Face } from "./Face";
 import { ConversationPanel } from "./ConversationPanel";
@@ -80,11 +81,27 @@ export function Chat({ store, onPick, onLeaveRecord, titleLevel: Title = "h1" }:
         {isListed && <ConversationPanel store={store} />}
         <div class="chat-main">
           <Thread key={conversation} store={store} conversation={conversation} agent={agent} />
+          <PersonLine conversation={conversation} />
           <Subject store={store} onRemove={restart} />
           <Composer store={store} conversation={conversation} agentName={agent.name} />
         </div>
       </div>
     </section>
+  );
+}
+
+/** Says that a person is to answer, or is here. */
+function PersonLine({ conversation }: { conversation: Conversation }) {
+  const { who, person } = conversation.answering.value;
+  return (
+    <p class="chat-person" role="status">
+      {who === "waiting" && "A person will answer here and reads what you write until then."}
+      {who === "person" && (
+        <>
+          <b>{person || "A person"}</b> is here and answers you.
+        </>
+      )}
+    </p>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useSignalEffect } from "@preact/signals";
+import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApprovalCard } from "../approvals/ApprovalCard";
 import type { Approval } from "../approvals/approval";
@@ -89,7 +90,10 @@ export function Thread({ store, conversation, agent }: ThreadProps) {
             entry instanceof SentMessage ? (
               <SentBubble key={entry.key} message={entry} store={store} conversation={conversation} />
             ) : entry instanceof Reply ? (
-              <ReplyArticle key={entry.key} reply={entry} name={agent.name} />
+              <Fragment key={entry.key}>
+                <AuthorChange reply={entry} before={replyBefore(entries, entry)} />
+                <ReplyArticle reply={entry} name={agent.name} />
+              </Fragment>
             ) : (
               <ApprovalCard
                 key={entry.id}
@@ -106,6 +110,17 @@ export function Thread({ store, conversation, agent }: ThreadProps) {
       )}
     </div>
   );
+}
+
+/** A line where another desk or person answers than before. */
+function AuthorChange({ reply, before }: { reply: Reply; before: Reply | undefined }) {
+  const [author, earlier] = [reply.author.value, before?.author.value];
+  return author && earlier && author !== earlier ? <p class="chat-author-change">{author} answers now</p> : null;
+}
+
+function replyBefore(entries: readonly Entry[], reply: Reply): Reply | undefined {
+  const replies = entries.filter((entry) => entry instanceof Reply);
+  return replies[replies.indexOf(reply) - 1];
 }
 
 /** Return the entries with each question below the reply that asked it; one that no reply asked yet is the last. */

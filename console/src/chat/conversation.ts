@@ -26,6 +26,12 @@ export interface ConversationHost {
   onSession: (conversation: Conversation, session: SessionToken | null) => void;
 }
 
+/** Who answers: the agent, nobody yet because a person is needed, or a person. */
+export interface Answering {
+  who: "agent" | "waiting" | "person";
+  person: string;
+}
+
 export interface ChatNotice {
   text: string;
   /** Whether reading the conversation again can help. */
@@ -48,6 +54,8 @@ export class Conversation {
   readonly approvals = signal<readonly Approval[]>([]);
   /** The turn that writes a reply now; "" for none. */
   readonly runningTurn = signal("");
+  /** Who answers; the person's name where one does. */
+  readonly answering = signal<Answering>({ who: "agent", person: "" });
   /** The turn that ended last. */
   readonly lastTurn = signal<string | null>(null);
 
@@ -83,6 +91,11 @@ export class Conversation {
     return this.approvals.value.some(({ state }) => state === "asked" || state === "approved" || state === "claimed");
   }
 
+  /** Whether a person is to answer: the agent waits, and no event says when they write. */
+  get isHeld(): boolean {
+    return this.answering.value.who !== "agent";
+  }
+
   /** Whether a reply is under way or awaited. */
   private get isBusy(): boolean {
     return this.following !== null || this.unanswered.size > 0;
@@ -112,6 +125,7 @@ export class Conversation {
       this.unread = null;
       this.lastEvent = view.last_event;
       this.isShared.value = view.is_main;
+      this.answering.value = answeringOf(view);
       this.about.value = view.entity ?? this.about.value;
       this.host.onSession(this, session);
       this.showStored(page);
@@ -167,7 +181,10 @@ export class Conversation {
     this.isShared.value = view.is_main;
     if (this.hasOpenQuestion) await this.readApprovals();
     const stored = this.entries.value.filter((entry) => entry.id !== null);
-    if (!page.messages.length || page.messages.at(-1)?.id === stored.at(-1)?.id) return false;
+    const wasHeld = this.isHeld;
+    this.answering.value = answeringOf(view);
+    const isSame = wasHeld === this.isHeld && page.messages.at(-1)?.id === stored.at(-1)?.id;
+    if (!page.messages.length || isSame) return false;
     this.stopFollowing();
     this.unanswered.clear();
     this.reply = null;
@@ -246,7 +263,7 @@ export class Conversation {
       message.id = accepted.message_id;
       message.at = accepted.received_at;
       message.state.value = this.reply?.hasBegun ? "waiting" : "sent";
-      if (this.isClosed) return;
+      if (this.isClosed || this.isHeld) return;
       this.unanswered.add(message);
       void this.follow();
     } catch (error) {
@@ -317,7 +334,7 @@ export class Conversation {
     const stored = messages.map(toEntry);
     this.entries.value = [...before, ...stored, ...unsent];
     const last = stored.at(-1);
-    if (!(last instanceof SentMessage)) return;
+    if (!(last instanceof SentMessage) || this.isHeld) return;
     this.unanswered.add(last);
     void this.follow();
   }
@@ -410,6 +427,8 @@ export class Conversation {
     else if (stored) reply?.store(stored);
     else reply?.end();
     this.lastTurn.value = turnId;
+    const view = await this.readSession().catch(() => null);
+    if (view) this.answering.value = answeringOf(view);
     await this.readApprovals();
     this.unanswered.forEach((message) => (message.state.value = "sent"));
     if (this.unanswered.size) this.awaitReply();
@@ -423,6 +442,10 @@ export class Conversation {
     else this.stopFollowing();
     this.notice.value = { text: visitorText(problem), canReconnect: Boolean(this.session.value ?? this.unread) };
   }
+}
+
+function answeringOf({ answering, person }: Schema["SessionView"]): Answering {
+  return { who: answering ?? "agent", person: person ?? "" };
 }
 
 function toEntry(message: Message): Entry {

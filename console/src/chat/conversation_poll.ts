@@ -7,7 +7,7 @@ const IDLE = 10 * 60_000;
 
 /**
  * Read what comes into a conversation from elsewhere, and return what ends that.
- * One that a phone shares, or in which somebody is asked, is polled; any other is read when the tab is shown again, as another tab may have written.
+ * One that a phone shares, in which somebody is asked, or that a person is to answer is polled; any other is read when the tab is shown again, as another tab may have written.
  */
 export function pollConversation(conversation: Conversation): () => void {
   let timer: ReturnType<typeof setTimeout>;
@@ -16,11 +16,12 @@ export function pollConversation(conversation: Conversation): () => void {
   const touch = () => (touchedAt = Date.now());
   const read = async () => {
     const isNew = await conversation.refresh().catch(() => false);
-    wait = isNew ? WAIT.shortest : Math.min(WAIT.longest, wait * 2);
+    wait = isNew || conversation.isHeld ? WAIT.shortest : Math.min(WAIT.longest, wait * 2);
   };
   const poll = async () => {
     const isIdle = document.hidden || Date.now() - touchedAt > IDLE;
-    if ((conversation.isShared.value || conversation.hasOpenQuestion) && !isIdle) await read();
+    const comesFromElsewhere = conversation.isShared.value || conversation.hasOpenQuestion || conversation.isHeld;
+    if (comesFromElsewhere && !isIdle) await read();
     if (!conversation.isClosed) timer = setTimeout(() => void poll(), wait);
   };
   const onVisible = () => {

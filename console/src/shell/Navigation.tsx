@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { me, signedIn, signOut, switchTenant } from "../api/sign_in";
 import { openCount, useAttention } from "../pages/inbox/attention";
-import { threadCounts } from "../pages/inbox/threads";
+import { waitingCount } from "../pages/inbox/threads";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { useAction } from "../ui/resource";
@@ -26,7 +26,7 @@ export function Navigation() {
   const sections = visibleSections(settings.value?.local ?? false);
   const current = sectionOf(route.value, sections);
   useAttention(current?.key === "inbox");
-  const waitingCount = openCount.value + (threadCounts.value?.waiting ?? 0);
+  const openItems = openCount.value + waitingCount.value;
   const close = () => setOpen(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => event.key === "Escape" && setOpen(false);
@@ -62,9 +62,9 @@ export function Navigation() {
             >
               <Icon name={section.icon} />
               <span>{section.label}</span>
-              {section.key === "inbox" && waitingCount > 0 && (
-                <span class="count" aria-label={`${waitingCount} open`}>
-                  {waitingCount > 99 ? "99+" : waitingCount}
+              {section.key === "inbox" && openItems > 0 && (
+                <span class="count" aria-label={`${openItems} open`}>
+                  {openItems > 99 ? "99+" : openItems}
                 </span>
               )}
             </a>

@@ -123,6 +123,19 @@ class InboxAssignment(RequestModel):
     member_id: UUID
 
 
+class InboxMemberView(ResponseModel):
+    """A member to whom a conversation may be given."""
+
+    id: UUID
+    display_name: str
+
+
+class InboxMemberListView(ResponseModel):
+    """Members to whom a conversation may be given, by name."""
+
+    members: list[InboxMemberView]
+
+
 class InboxMessage(RequestModel):
     """What a person writes to the user. `client_id`: a repeat with the same one is sent once."""
 

@@ -10,6 +10,7 @@ from parlour.api.schemas import PackText, PublicAgent, RecordLabel, RequestModel
 from parlour.api.schemas import SingleLine as OneLine
 from parlour.conversations.sessions.session_lists import SessionListItem
 from parlour.conversations.stop_requests import StopResult
+from parlour.inbox.threads import Answering
 from parlour.principal import Principal
 from parlour.records.crud import Record
 from parlour.tenancy.rows import SessionVisibility
@@ -45,6 +46,8 @@ class SessionView(ResponseModel):
     user_id     whose it is, for those of the tenant who may see what is remembered of them.
     is_main     whether what its user writes on a phone comes here.
     last_event  the number of its newest event: whoever has read the messages goes on from there.
+    answering   who answers: the agent, nobody yet (it waits for a person), or a person; null in lists.
+    person      the person who answers.
     """
 
     id: UUID
@@ -59,6 +62,8 @@ class SessionView(ResponseModel):
     last_event: int
     entity: RecordLabel | None = None
     user_id: UUID | None = None
+    answering: Answering | None = None
+    person: str | None = None
 
     @classmethod
     def from_session(cls, reader: Principal, found: Session | SessionListItem, about: Record | None) -> Self:

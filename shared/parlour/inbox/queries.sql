@@ -34,6 +34,13 @@ ON CONFLICT (tenant_id, session_id) DO UPDATE
 -- Who a member is, and whether they may be given a conversation.
 SELECT id, display_name, roles, active FROM members WHERE id = %(member_id)s;
 
+-- name: list_answerers
+-- The active members who may answer, by name.
+SELECT id, display_name, roles, active FROM members
+ WHERE active AND ('admin' = ANY(roles) OR roles @> %(roles)s::text[])
+ ORDER BY display_name, id
+ LIMIT %(most)s;
+
 -- name: clear_instruction
 -- The turn that read the instruction has answered.
 UPDATE inbox_threads SET instruction = NULL WHERE session_id = %(session_id)s AND instruction = %(instruction)s;

@@ -144,6 +144,12 @@ def lock_thread(tx: Transaction, session_id: UUID) -> LockedThread | None:
     return LockedThread(row.session_id, row.settings, _thread(row.thread) if row.thread else None)
 
 
+def find_thread(tx: Transaction, session_id: UUID) -> Thread | None:
+    """Return the session's thread; None when it never was in the inbox."""
+    row = tx.first(SQL["read_thread"], _LockedRow, session_id=session_id)
+    return _thread(row.thread) if row and row.thread else None
+
+
 def save_thread(tx: Transaction, thread: Thread, now: datetime) -> None:
     """Store a thread as a move leaves it."""
     tx.run(SQL["save_thread"], **asdict(thread), now=now)
@@ -152,6 +158,11 @@ def save_thread(tx: Transaction, thread: Thread, now: datetime) -> None:
 def find_member(tx: Transaction, member_id: UUID) -> MemberRow | None:
     """Return a member of the tenant."""
     return tx.first(SQL["find_member"], MemberRow, member_id=member_id)
+
+
+def list_answerers(tx: Transaction, roles: frozenset[str], limit: int) -> list[MemberRow]:
+    """Return the active members who hold all of these roles, by name."""
+    return tx.all(SQL["list_answerers"], MemberRow, roles=sorted(roles), most=limit)
 
 
 def clear_instruction(tx: Transaction, session_id: UUID, instruction: str) -> None:

@@ -6,13 +6,14 @@ What has to be sent or woken after a move is done by `conversations.people`, whi
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.inbox import store
 from parlour.inbox import thread as rules
 from parlour.inbox.events import EventKind, NewEvent, add_event
 from parlour.inbox.service_hours import Service
-from parlour.inbox.store import ContextRow, ThreadCounts, ThreadFilter, ThreadRow
+from parlour.inbox.store import ContextRow, MemberRow, ThreadCounts, ThreadFilter, ThreadRow
 from parlour.inbox.thread import Person, Thread, ThreadReason
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound
@@ -46,6 +47,11 @@ _READER_ROLE = "viewer"
 _ANSWERER_ROLES = frozenset({"viewer", "editor"})
 """Who answers reads conversations and writes."""
 
+_MAX_ANSWERERS = 200
+
+type Answering = Literal["agent", "waiting", "person"]
+"""Who answers in a session: its agent; nobody yet, because a person is needed; a person."""
+
 type Rule = Callable[[Thread], Thread]
 
 
@@ -63,6 +69,20 @@ def person_of(principal: Principal, tx: Transaction) -> Person:
     for role in sorted(_ANSWERER_ROLES):
         require_role(principal, role)
     return Person(principal.name, _display_name(principal, tx), is_admin=principal.has_role("admin"))
+
+
+def list_answerers(principal: Principal, tx: Transaction) -> list[MemberRow]:
+    """Return the members to whom a conversation may be given, by name: at most 200. For those who answer themselves."""
+    person_of(principal, tx)
+    return store.list_answerers(tx, _ANSWERER_ROLES, _MAX_ANSWERERS)
+
+
+def who_answers(tx: Transaction, session_id: UUID) -> tuple[Answering, str | None]:
+    """Return who answers in a session now, and the person's name."""
+    found = store.find_thread(tx, session_id)
+    if found is None or not found.is_held:
+        return "agent", None
+    return ("person", found.assignee_name) if found.state == "person" else ("waiting", None)
 
 
 def open_thread(

@@ -230,7 +230,9 @@ class ErasureFixture:
         """The tables of the catalogue that can hold what somebody said: they have texts, JSON or bytes."""
         with self.cluster.connect_as_superuser(self.name) as connection:
             names = connection.execute(
-                "SELECT DISTINCT table_name FROM information_schema.columns WHERE table_schema = 'public'"
+                "SELECT DISTINCT table_name FROM information_schema.columns"
+                " JOIN information_schema.tables USING (table_schema, table_name)"
+                " WHERE table_schema = 'public' AND table_type = 'BASE TABLE'"
                 " AND data_type IN ('text', 'json', 'jsonb', 'bytea', 'ARRAY', 'character varying', 'tsvector')"
             ).fetchall()
         return {str(name) for (name,) in names}

@@ -32,14 +32,14 @@ interface AttentionProps {
   isAlone: boolean;
 }
 
-/** Outcomes that nobody knows, replies that did not leave, messages that were not answered: what a person decides. */
+/** What a person decides outside of a conversation: replies and notifications that did not leave, stopped models. */
 export function AttentionItems({ kind: wanted, onDone, isAlone }: AttentionProps) {
   const found = attention.value;
   const kinds = [...new Set(found?.items.map(({ kind }) => kind))];
   const items = found?.items.filter(({ kind }) => !wanted || kind === wanted) ?? [];
   return (
     <>
-      {!isAlone && items.length > 0 && <h2 class="inbox-heading">To decide</h2>}
+      {!isAlone && items.length > 0 && <h2 class="inbox-heading">Other</h2>}
       {kinds.length > 1 && isAlone && (
         <Tabs
           label="Kinds of items"
@@ -57,21 +57,26 @@ export function AttentionItems({ kind: wanted, onDone, isAlone }: AttentionProps
       )}
       {!found && !attentionProblem.value && isAlone && <Skeleton />}
       {found && items.length === 0 && isAlone && (
-        <EmptyState icon="inbox" title={wanted ? "Nothing of this kind" : "Nothing to decide"}>
-          <p>
-            Items appear here when an outcome is unknown, a reply did not leave, or a message could not be answered.
-          </p>
+        <EmptyState icon="inbox" title={wanted ? "Nothing of this kind" : "Nothing else"}>
+          <p>Items appear here when a reply or a notification is not delivered, or models are not called.</p>
         </EmptyState>
       )}
-      <ul class="inbox-list">
-        {items.map((item) => (
-          <li key={"id" in item ? item.id : item.kind}>
-            <Card item={item} onDone={onDone} />
-          </li>
-        ))}
-      </ul>
+      <ItemCards items={items} onDone={onDone} />
       {found?.hasMore && <p class="soft">There are more items. They appear when these are decided.</p>}
     </>
+  );
+}
+
+/** Cards of items, with what a person can decide about each. */
+export function ItemCards({ items, onDone }: { items: readonly InboxItem[]; onDone: (message: string) => void }) {
+  return (
+    <ul class="inbox-list">
+      {items.map((item) => (
+        <li key={"id" in item ? item.id : item.kind}>
+          <Card item={item} onDone={onDone} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,13 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApprovalQueue } from "../../approvals/ApprovalQueue";
 import { ownApprovals } from "../../approvals/open_approvals";
-import { navigate, to, type Route } from "../../shell/router";
 import { settings } from "../../shell/settings";
+import { navigate, setQuery, to, type Route } from "../../shell/router";
 import { Badge } from "../../ui/Badge";
 import { Button } from "../../ui/Button";
 import { plural } from "../../ui/format";
 import { Page, Tabs } from "../../ui/Page";
-import { usePages } from "../../ui/resource";
+import { usePages, useResource } from "../../ui/resource";
 import { EmptyState, Loaded, LoadMore } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { body } from "../../api/client";
@@ -15,7 +15,7 @@ import { api } from "../../api/sign_in";
 import { AttentionItems } from "./AttentionItems";
 import { openCount, refreshAttention } from "./attention";
 import { KeyHelp } from "./KeyHelp";
-import { LISTS, REASONS, refreshThreadCounts, threadCounts, type InboxThread, type ListName } from "./threads";
+import { LISTS, REASONS, refreshThreadCounts, threadCounts, waitingCount, type InboxThread, type ListName } from "./threads";
 import { useKeys } from "./use_keys";
 
 /** Milliseconds between two reads of the list. */
@@ -25,11 +25,12 @@ const POLL_MS = 5_000;
 export function InboxPage({ route }: { route: Route }) {
   const asked = route.query.get("list");
   const list = asked ?? "waiting";
+  const binding = route.query.get("binding") ?? "";
   const [message, setMessage] = useState("");
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [round, setRound] = useState(0);
   useKeys({ "?": () => setHelpOpen(true) });
-  const waiting = threadCounts.value?.waiting ?? 0;
+  const waiting = waitingCount.value;
   const names = Object.keys(LISTS) as ListName[];
   return (
     <Page
@@ -64,20 +65,28 @@ export function InboxPage({ route }: { route: Route }) {
         label="Lists of the inbox"
         tabs={[
           ...names.map((name) => ({
-            href: to(["inbox"], { list: name }),
+            href: to(["inbox"], { list: name, binding }),
             label: withCount(LISTS[name].label, countOf(name)),
             isCurrent: name === list,
           })),
           {
             href: to(["inbox"], { list: "items" }),
-            label: withCount("To decide", openCount.value),
+            label: withCount("Other", openCount.value),
             isCurrent: list === "items",
           },
         ]}
       />
       {(list === "items" || asked === null) && <ApprovalQueue onDone={setMessage} />}
       {list !== "items" && (
-        <ThreadList key={list} name={list in LISTS ? (list as ListName) : "waiting"} round={round} />
+        <>
+          <BindingFilter binding={binding} />
+          <ThreadList
+            key={list + binding}
+            name={list in LISTS ? (list as ListName) : "waiting"}
+            binding={binding}
+            round={round}
+          />
+        </>
       )}
       {(list === "items" || asked === null) && (
         <AttentionItems
@@ -96,17 +105,43 @@ function withCount(label: string, count: number): string {
 }
 
 function countOf(name: ListName): number {
+  if (name === "waiting") return waitingCount.value;
   const counts = threadCounts.value;
   return counts && name !== "done" ? counts[name] : 0;
 }
 
-function ThreadList({ name, round }: { name: ListName; round: number }) {
+/** Chooses the agent whose conversations are listed; nothing where there is only one. */
+function BindingFilter({ binding }: { binding: string }) {
+  const agents = useResource(async (signal) => (await body(api.GET("/v1/bindings", { signal }))).bindings, []);
+  if ((agents.data?.length ?? 0) < 2) return null;
+  return (
+    <label class="inbox-filter">
+      <span class="soft">Agent</span>
+      <select value={binding} onChange={(event) => setQuery({ binding: event.currentTarget.value })}>
+        <option value="">All</option>
+        {agents.data?.map((agent) => (
+          <option key={agent.slug} value={agent.slug}>
+            {agent.display_name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface ThreadListProps {
+  name: ListName;
+  binding: string;
+  round: number;
+}
+
+function ThreadList({ name, binding, round }: ThreadListProps) {
   const threads = usePages(
     async (cursor, signal) => {
-      const page = await body(api.GET("/v1/inbox", { params: { query: { ...LISTS[name].query, cursor } }, signal }));
+      const page = await body(api.GET("/v1/inbox", { params: { query: { ...LISTS[name].query, binding, cursor } }, signal }));
       return { items: page.conversations, next_cursor: page.next_cursor };
     },
-    [name, round],
+    [name, binding, round],
   );
   const { reload } = threads;
   useEffect(() => {
@@ -176,6 +211,9 @@ function ThreadRow({ thread }: { thread: InboxThread }) {
       <span class="inbox-thread-text">{last?.text || "No message yet"}</span>
       <span class="inbox-thread-facts">
         <Badge tone={thread.state === "waiting" ? "warning" : "neutral"}>{REASONS[thread.reason]}</Badge>
+        {thread.undecided_count > 0 && (
+          <Badge tone="bad">{plural(thread.undecided_count, "decision", "decisions")}</Badge>
+        )}
         {thread.priority > 0 && <Badge tone="bad">Waited too long</Badge>}
         <span class="soft">{thread.binding_name}</span>
         {assignee && <span class="soft">{assignee}</span>}

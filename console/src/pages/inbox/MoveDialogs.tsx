@@ -6,6 +6,7 @@ import { Field } from "../../ui/Field";
 import { FormDialog } from "../../ui/FormDialog";
 import { useAction, useResource } from "../../ui/resource";
 import { Loaded } from "../../ui/states";
+import { useDraft } from "./draft";
 import type { InboxThread } from "./threads";
 
 interface MoveDialogProps {
@@ -16,14 +17,17 @@ interface MoveDialogProps {
 
 /** Let the agent answer again, with an instruction for its next reply. */
 export function HandBack({ thread, ...close }: MoveDialogProps) {
-  const [instruction, setInstruction] = useState("");
+  const [instruction, setInstruction] = useDraft("instruction", thread.session_id);
   const params = { path: { session_id: thread.session_id } };
   return (
     <MoveDialog
       {...close}
       title="Hand back to the agent?"
       confirmLabel="Hand back"
-      work={() => body(api.POST("/v1/inbox/{session_id}/hand-back", { params, body: { instruction } }))}
+      work={async () => {
+        await body(api.POST("/v1/inbox/{session_id}/hand-back", { params, body: { instruction } }));
+        setInstruction("");
+      }}
     >
       <p>The agent answers the messages that nobody has answered, and continues the conversation.</p>
       <Field label="Instruction" hint="Optional. Only the agent reads it, before its next reply.">
@@ -79,7 +83,7 @@ export function Snooze({ thread, ...close }: MoveDialogProps) {
 export function Transfer({ thread, ...close }: MoveDialogProps) {
   const [memberId, setMemberId] = useState("");
   const params = { path: { session_id: thread.session_id } };
-  const people = useResource(async (signal) => (await body(api.GET("/v1/members", { signal }))).members, []);
+  const people = useResource(async (signal) => (await body(api.GET("/v1/inbox/members", { signal }))).members, []);
   return (
     <MoveDialog
       {...close}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { body } from "../../api/client";
 import { api } from "../../api/sign_in";
 import { guardUnsaved } from "../../shell/router";
@@ -7,18 +7,17 @@ import { Field } from "../../ui/Field";
 import { sentenceCase } from "../../ui/format";
 import { useAction, useResource } from "../../ui/resource";
 import { Notice } from "../../ui/states";
+import { useDraft } from "./draft";
 import type { InboxThread } from "./threads";
 
 /** What a person writes to the user. What is typed survives a reload and a lost claim. */
 export function ReplyBox({ thread, onSaid }: { thread: InboxThread; onSaid: () => void }) {
-  const key = `parlour.reply.${thread.session_id}`;
-  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? "");
+  const [text, setText] = useDraft("reply", thread.session_id);
   // One id per text: a repeat after a lost answer is sent once.
   const clientId = useRef(crypto.randomUUID());
   const write = (value: string) => {
     setText(value);
     clientId.current = crypto.randomUUID();
-    sessionStorage.setItem(key, value);
   };
   const say = useAction(async () => {
     const params = { path: { session_id: thread.session_id } };

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { body, type Schema } from "../../api/client";
 import { api, hasRole } from "../../api/sign_in";
 import { Button } from "../../ui/Button";
@@ -7,6 +6,7 @@ import { sentenceCase } from "../../ui/format";
 import { useAction, useResource } from "../../ui/resource";
 import { Loaded, Notice } from "../../ui/states";
 import { Time } from "../../ui/Time";
+import { useDraft } from "./draft";
 import { REASONS, type InboxEvent, type InboxThread } from "./threads";
 
 const EVENT_WORDS: Partial<Record<InboxEvent["kind"], string>> = {
@@ -137,7 +137,7 @@ function Calls({ title, calls }: { title: string; calls: readonly Schema["TriedC
 }
 
 function NoteForm({ thread, onNoted }: { thread: InboxThread; onNoted: () => void }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft("note", thread.session_id);
   const save = useAction(async () => {
     const params = { path: { session_id: thread.session_id } };
     await body(api.POST("/v1/inbox/{session_id}/notes", { params, body: { text } }));

@@ -12,6 +12,8 @@ import { Time } from "../../ui/Time";
 import { channelName } from "../conversations/state_words";
 import { useThread } from "../conversations/thread";
 import { ThreadMessages } from "../conversations/ThreadMessages";
+import { ItemCards } from "./AttentionItems";
+import { isDecidedThere } from "./attention";
 import { KeyHelp } from "./KeyHelp";
 import { HandBack, Snooze, Transfer } from "./MoveDialogs";
 import { ReplyBox } from "./ReplyBox";
@@ -88,11 +90,45 @@ export function ThreadPage({ sessionId }: { sessionId: string }) {
               />
             )}
           </Loaded>
+          <Decisions thread={thread} onDecided={reload} />
           <Answering thread={thread} onMoved={reload} />
         </section>
         <ThreadContext thread={thread} />
       </div>
     </Page>
+  );
+}
+
+/** What a person has to decide in the conversation: unknown outcomes, replies that were not sent, failed turns. */
+function Decisions({ thread, onDecided }: { thread: InboxThread; onDecided: () => void }) {
+  const [message, setMessage] = useState("");
+  const items = useResource(
+    async (signal) => {
+      if (!thread.undecided_count) return [];
+      const query = { session_id: thread.session_id };
+      return (await body(api.GET("/v1/attention", { params: { query }, signal }))).items.filter(isDecidedThere);
+    },
+    [thread.session_id, thread.undecided_count],
+  );
+  return (
+    <>
+      <p class="inbox-message" role="status">
+        {message}
+      </p>
+      <Notice problem={items.problem} />
+      {items.data && items.data.length > 0 && (
+        <section aria-label="To decide">
+          <ItemCards
+            items={items.data}
+            onDone={(told) => {
+              setMessage(told);
+              items.reload();
+              onDecided();
+            }}
+          />
+        </section>
+      )}
+    </>
   );
 }
 

@@ -9,7 +9,21 @@ import { refreshThreadCounts, threadCounts } from "./threads";
 export type AttentionItem = Schema["AttentionPageView"]["items"][number];
 export type InboxItem = AttentionItem | Schema["FailedReplyView"];
 
+/** What a person decides in its conversation. */
+const DECIDED_THERE: ReadonlySet<InboxItem["kind"]> = new Set([
+  "unknown_tool_call",
+  "unknown_delivery",
+  "held_reply",
+  "failed_turn",
+]);
+
+/** Whether a person decides about the item in its conversation of the inbox. */
+export function isDecidedThere(item: InboxItem): boolean {
+  return DECIDED_THERE.has(item.kind);
+}
+
 interface Attention {
+  /** What is decided outside of a conversation. */
   items: readonly InboxItem[];
   /** How many items wait for a person; failed replies may be sent again, but nothing waits for them. */
   openCount: number;
@@ -39,9 +53,10 @@ export async function refreshAttention(signal?: AbortSignal): Promise<void> {
       readOpenApprovals(signal),
     ]);
     if (signedIn.value?.tenant !== tenant) return; // The answer of a tenant that was left.
+    const items = waiting.items.filter((item) => !isDecidedThere(item));
     attention.value = {
-      items: [...waiting.items, ...failed.replies],
-      openCount: waiting.counts.total,
+      items: [...items, ...failed.replies],
+      openCount: items.length,
       hasMore: waiting.has_more || failed.next_cursor !== "",
     };
     attentionProblem.value = undefined;

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { body, isAbort, type Schema } from "../../api/client";
 import { api, signedIn } from "../../api/sign_in";
 
@@ -7,7 +7,7 @@ export type InboxEvent = Schema["InboxEventView"];
 
 /** The lists of the inbox, by the word in the address. */
 export const LISTS: Record<ListName, List> = {
-  waiting: { label: "Waiting", query: { state: ["waiting"] } },
+  waiting: { label: "Waiting", query: { state: ["waiting", "undecided"] } },
   mine: { label: "Mine", query: { assignee: "me" } },
   person: { label: "With a person", query: { state: ["person"] } },
   snoozed: { label: "Snoozed", query: { state: ["snoozed"] } },
@@ -18,7 +18,7 @@ export type ListName = "waiting" | "mine" | "person" | "snoozed" | "done";
 
 interface List {
   label: string;
-  query: { state?: InboxThread["state"][]; assignee?: "me" };
+  query: { state?: (InboxThread["state"] | "undecided")[]; assignee?: "me" };
 }
 
 /** Why a conversation came to the inbox. */
@@ -35,6 +35,9 @@ export const REASONS: Record<InboxThread["reason"], string> = {
 
 /** How many conversations wait and are held; undefined until it was read. */
 export const threadCounts = signal<Schema["InboxCountsView"] | undefined>(undefined);
+
+/** How many conversations nobody has yet: they wait for a person, or for a decision. */
+export const waitingCount = computed(() => (threadCounts.value?.waiting ?? 0) + (threadCounts.value?.undecided ?? 0));
 
 /** Read how many conversations wait. An older number stays while the API is away. */
 export async function refreshThreadCounts(abort?: AbortSignal): Promise<void> {

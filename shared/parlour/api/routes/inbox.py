@@ -15,6 +15,8 @@ from parlour.api.inbox_schemas import (
     InboxEventPageView,
     InboxEventView,
     InboxHandBack,
+    InboxMemberListView,
+    InboxMemberView,
     InboxMessage,
     InboxMessageView,
     InboxNote,
@@ -71,6 +73,15 @@ def count_inbox(caller: Viewer) -> InboxCountsView:
     with caller.transaction() as tx:
         counts = threads.count_threads(caller.principal, tx)
     return InboxCountsView.model_validate(counts, from_attributes=True)
+
+
+@router.get("/members")
+def list_inbox_members(caller: Viewer) -> InboxMemberListView:
+    """List the members to whom a conversation may be given. Needs the roles viewer and editor."""
+    with caller.transaction() as tx:
+        found = threads.list_answerers(caller.principal, tx)
+    shown = [InboxMemberView(id=member.id, display_name=member.display_name) for member in found]
+    return InboxMemberListView(members=shown)
 
 
 @router.get("/{session_id}")

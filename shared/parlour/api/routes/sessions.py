@@ -31,6 +31,7 @@ from parlour.conversations import turn_views as turns_read
 from parlour.conversations.handoffs import Handoff
 from parlour.conversations.rows import NewUpload, StopCause
 from parlour.conversations.sessions import session_lists
+from parlour.inbox import threads
 from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
@@ -108,7 +109,9 @@ def get_session(session_id: UUID, caller: AnyCaller) -> SessionView:
     with caller.transaction() as tx:
         found = caller.get_session(tx, session_id)
         about = find_records(caller.principal, tx, [found.entity_id]) if found.entity_id else []
-    return SessionView.from_session(caller.principal, found, about[0] if about else None)
+        answering, person = threads.who_answers(tx, session_id)
+    shown = SessionView.from_session(caller.principal, found, about[0] if about else None)
+    return shown.model_copy(update={"answering": answering, "person": person})
 
 
 @router.post("/{session_id}/attachments", status_code=201)
