@@ -15,7 +15,15 @@ import { api } from "../../api/sign_in";
 import { AttentionItems } from "./AttentionItems";
 import { openCount, refreshAttention } from "./attention";
 import { KeyHelp } from "./KeyHelp";
-import { LISTS, REASONS, refreshThreadCounts, threadCounts, waitingCount, type InboxThread, type ListName } from "./threads";
+import {
+  LISTS,
+  REASONS,
+  refreshThreadCounts,
+  threadCounts,
+  waitingCount,
+  type InboxThread,
+  type ListName,
+} from "./threads";
 import { useKeys } from "./use_keys";
 
 /** Milliseconds between two reads of the list. */
@@ -138,7 +146,9 @@ interface ThreadListProps {
 function ThreadList({ name, binding, round }: ThreadListProps) {
   const threads = usePages(
     async (cursor, signal) => {
-      const page = await body(api.GET("/v1/inbox", { params: { query: { ...LISTS[name].query, binding, cursor } }, signal }));
+      const page = await body(
+        api.GET("/v1/inbox", { params: { query: { ...LISTS[name].query, binding, cursor } }, signal }),
+      );
       return { items: page.conversations, next_cursor: page.next_cursor };
     },
     [name, binding, round],
