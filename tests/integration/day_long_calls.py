@@ -51,9 +51,10 @@ def _in_doubt(yard: LongToolHarness, provider_id: str) -> None:
     yard.kill_dispatcher(call_id)
     desk.clock.now += timedelta(seconds=901)
     yard.dispatch_call(call_id)
+    _, session_id = _place(desk, call_id)
     with desk.database.transaction(desk.admin) as tx:
         assert call_id in {one.id for one in calls.list_unknown(desk.admin, tx, 10)}
-        threads.open_for_held_reply(tx, desk.tenant_id, _place(desk, call_id)[1], desk.clock())
+        threads.open_for_held_reply(tx, desk.tenant_id, session_id, desk.clock())
         ended = calls.resolve_call(
             desk.admin, tx, call_id, "done" if provider_id == "long-3" else "run_again", desk.clock()
         )
