@@ -32,7 +32,7 @@ def answer_in_the_inbox(conversation: ConversationHarness) -> None:
         assert events.list_events_after(person, tx, 0, 10)
         inbox_messages.close(person, tx, session_id, conversation.clock())
         inbox_messages.open_thread(person, tx, session_id, "member", "", conversation.clock())
-        assert inbox_messages.settle(tx, session_id, conversation.clock()) is None
+        assert inbox_messages.settle(tx, conversation.tenant_id, session_id, conversation.clock()) is None
         inbox_messages.hand_back(person, tx, session_id, "Offer them Tuesday.", conversation.clock())
     conversation.send_web(visitor, session_id, "When does it come?")
     conversation.model.script = [text_answer("On Tuesday.")]

@@ -114,7 +114,7 @@ def test_a_held_reply_brings_its_conversation_until_it_is_dismissed(conversation
     now = conversation.clock()
     with conversation.database.transaction(conversation.admin) as tx:
         outbox.resolve_reply(conversation.admin, tx, row, "dismiss", now)
-        wakeup = inbox_messages.settle(tx, session_id, now)
+        wakeup = inbox_messages.settle(tx, conversation.tenant_id, session_id, now)
     assert wakeup
     assert conversation.query(_THREAD) == [("agent", "held_reply")]
     run_clock(conversation, session_id)
