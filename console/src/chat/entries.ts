@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
 import type { Schema } from "../api/client";
 import type { SessionEvent } from "../api/events";
-import { sentenceCase } from "../ui/format";
 import type { PickedFile } from "./attachments";
 
 type Message = Schema["MessageView"];
@@ -47,11 +46,20 @@ export class SentMessage {
 }
 
 const TOOL_WORDS: Record<string, string> = { search_knowledge: "Searching the documents" };
-const ACTION_WORDS: Record<string, string> = {
-  create: "Created",
-  update: "Changed",
-  link: "Linked",
-  unlink: "Unlinked",
+const STATE_WORDS: Record<"thinking" | "executing" | "waiting", string> = {
+  thinking: "Thinking",
+  executing: "Working",
+  waiting: "Waiting for an answer",
+};
+/** What an operation is called while it runs, and once it has changed something. */
+const ACTION_WORDS: Record<string, { running: string; done?: string }> = {
+  search: { running: "Searching" },
+  list: { running: "Listing" },
+  read: { running: "Reading" },
+  create: { running: "Creating", done: "Created" },
+  update: { running: "Changing", done: "Changed" },
+  link: { running: "Linking", done: "Linked" },
+  unlink: { running: "Unlinking", done: "Unlinked" },
 };
 
 /** A reply of the agent, while it is written and after. */
@@ -89,6 +97,9 @@ export class Reply {
       case "session":
         this.author.value = event.payload.answered_by;
         break;
+      case "agent_state":
+        this.activity.value = STATE_WORDS[event.payload.state];
+        break;
       case "text_delta":
         this.activity.value = "";
         this.text.value += event.payload.text;
@@ -104,12 +115,20 @@ export class Reply {
         this.activity.value = event.payload.ok ? "Reading the results" : "That failed. Trying another way";
         break;
       case "operation":
-        this.changes.value = [...this.changes.value, describeChange(event.payload)];
+        this.showOperation(event.payload);
         break;
       case "error":
         this.fail(event.payload.message);
         break;
     }
+  }
+
+  /** Say what a tool does while it runs, and keep what it changed. */
+  private showOperation(operation: RecordOperation): void {
+    const words = ACTION_WORDS[operation.action];
+    if (operation.status === "start" && words) this.activity.value = `${words.running} ${operationObject(operation)}`;
+    if (operation.status === "success" && words?.done)
+      this.changes.value = [...this.changes.value, describeChange(operation, words.done)];
   }
 
   /** Show the reply as it is stored: its text is final, and its citations have titles. */
@@ -146,12 +165,17 @@ function describeTool(name: string): string {
   return TOOL_WORDS[name] ?? `Using ${name.replaceAll("_", " ")}`;
 }
 
-function describeChange({
-  action,
-  entity_type: type,
-  entity_name: name,
-  other_record: other,
-}: RecordOperation): string {
+function describeChange(
+  { entity_type: type, entity_name: name, other_record: other }: RecordOperation,
+  verb: string,
+): string {
   const others = other ? ` and ${other.entity_name}` : "";
-  return `${ACTION_WORDS[action] ?? sentenceCase(action)} ${type.replaceAll("_", " ")}: ${name}${others}`;
+  return `${verb} ${type.replaceAll("_", " ")}: ${name}${others}`;
+}
+
+/** Return what an operation is about, in words. */
+function operationObject({ action, entity_type: type, entity_name: name }: RecordOperation): string {
+  if (action === "search") return name ? `for “${name}”` : "the documents";
+  const plural = action === "list" ? `${type.replaceAll("_", " ")} records` : type.replaceAll("_", " ");
+  return name ? `${plural}: ${name}` : plural;
 }

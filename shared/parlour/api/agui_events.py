@@ -205,7 +205,7 @@ class AguiRun:
         call = next((one for one in self._open_calls if one[1] == payload["name"]), None)
         if call is not None:
             self._open_calls.remove(call)
-            outcome = {name: value for name, value in payload.items() if name != "name"}
+            outcome = {name: value for name, value in payload.items() if name not in {"name", "call_id"}}
             yield self._call_result(call[0], outcome)
 
     def _approval(self, payload: JsonObject) -> Iterator[BaseEvent]:

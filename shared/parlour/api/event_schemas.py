@@ -77,9 +77,10 @@ class TextResetEvent(_EventView):
 
 
 class TextDelta(ResponseModel):
-    """A piece of the reply."""
+    """A piece of the reply; `block`: the step that writes it, each with a text of its own."""
 
     text: str
+    block: int = 1
 
 
 class TextDeltaEvent(_EventView):
@@ -90,9 +91,10 @@ class TextDeltaEvent(_EventView):
 
 
 class ToolCallStarted(ResponseModel):
-    """The tool's name."""
+    """The tool's name, and the call's id in its turn."""
 
     name: str
+    call_id: str = ""
 
 
 class ToolCallEvent(_EventView):
@@ -106,6 +108,7 @@ class ToolResult(ResponseModel):
     """How a tool call ended; `is_running`: it did not, and its result comes later."""
 
     name: str
+    call_id: str = ""
     ok: bool
     is_running: bool = False
 
@@ -117,6 +120,19 @@ class ToolResultEvent(_EventView):
     payload: ToolResult
 
 
+class AgentStateChange(ResponseModel):
+    """What the agent does: thinks, runs tools, or waits for a person."""
+
+    state: Literal["thinking", "executing", "waiting"]
+
+
+class AgentStateEvent(_EventView):
+    """The agent does something else from now on."""
+
+    kind: Literal["agent_state"]
+    payload: AgentStateChange
+
+
 class RecordIdentity(ResponseModel):
     """A record by its type, name, id and handle."""
 
@@ -126,11 +142,20 @@ class RecordIdentity(ResponseModel):
     handle: str
 
 
-class RecordOperation(RecordIdentity):
-    """What was done to a record; `relation` and `other_record` of a link."""
+class RecordOperation(ResponseModel):
+    """What a built-in tool does: to a record, or with a search or list of them.
 
-    action: Literal["create", "update", "link", "unlink"]
-    status: Literal["done"]
+    entity_name   the record's name, or its handle while only that is known; of a search its question.
+    entity_id, handle  of a record that was changed.
+    relation, other_record  of a link.
+    """
+
+    action: Literal["list", "search", "read", "create", "update", "delete", "link", "unlink"]
+    status: Literal["start", "success", "error"]
+    entity_type: str
+    entity_name: str
+    entity_id: UUID | None = None
+    handle: str | None = None
     relation: str | None = None
     other_record: RecordIdentity | None = None
 
@@ -218,6 +243,7 @@ class TurnDoneEvent(_EventView):
 
 type SessionEvent = Annotated[
     TurnStartedEvent
+    | AgentStateEvent
     | ContextUsageEvent
     | TextResetEvent
     | TextDeltaEvent

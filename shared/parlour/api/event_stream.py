@@ -20,6 +20,9 @@ KEEP_ALIVE_FRAME = ": still here\n\n"
 _RECORD_STATE = "entity_patch"
 """The kind of event that says how a record is stored now."""
 
+_PROGRESS_KINDS = frozenset({"agent_state", "context_usage"})
+"""The kinds of events that a later one of the same kind replaces."""
+
 
 @dataclass(frozen=True, slots=True)
 class StreamTiming:
@@ -62,14 +65,17 @@ class EventReader:
 
 
 def drop_replaced_states(events: Sequence[Event]) -> Sequence[Event]:
-    """Without states of a record that a later event replaces: a reader who fell behind gets the newest one. All else
-    stays, text and results of tools above all."""
-    newest = {event.payload.get("entity_id"): event.number for event in events if event.kind == _RECORD_STATE}
-    return [
-        event
-        for event in events
-        if event.kind != _RECORD_STATE or newest[event.payload.get("entity_id")] == event.number
-    ]
+    """Without progress and states of records that a later event replaces: a reader who fell behind gets the newest. All
+    else stays, text and results of tools above all."""
+    newest = {key: event.number for event in events if (key := _replaced_key(event))}
+    return [event for event in events if newest.get(_replaced_key(event), event.number) == event.number]
+
+
+def _replaced_key(event: Event) -> tuple[object, ...]:
+    """Return what a later event of the same key replaces; () for an event that stays."""
+    if event.kind == _RECORD_STATE:
+        return event.kind, event.payload.get("entity_id")
+    return (event.kind,) if event.kind in _PROGRESS_KINDS else ()
 
 
 async def stream_events(

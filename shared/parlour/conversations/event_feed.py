@@ -5,13 +5,13 @@ events are due are numbered and committed together with it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.conversations import store
 from parlour.conversations.outgoing_links import LinkFilter
-from parlour.conversations.rows import Event, Lease, StopCause
+from parlour.conversations.rows import AgentState, Event, Lease, OpenTurn, StopCause
 from parlour.conversations.turn_stop import TurnStop
 from parlour.conversations.turn_views import session_reader
 from parlour.infra.errors import LeaseLost
@@ -37,6 +37,20 @@ def list_events(principal: Principal, tx: Transaction, session_id: UUID, number:
     return store.list_events_after(tx, session_id, session_reader(principal), number, limit)
 
 
+def tell_of_beginning(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> Lease:
+    """Tell the feed that the agent thinks, in the transaction that begins the turn: long before its prompt is ready.
+
+    Return the lease with the number of the event.
+    """
+    number = lease.last_event_number + 1
+    event = Event(number, "agent_state", {"state": "thinking"}, turn.id, now)
+    if not store.insert_first_event(tx, lease.id, event):
+        return lease  # this very transaction was committed before, and its answer was lost
+    if store.pass_fence(tx, lease, turn.id, number) is None:
+        raise LeaseLost
+    return replace(lease, last_event_number=number)
+
+
 @dataclass(slots=True)
 class EventFeed:
     """Writes of one turn under one lease.
@@ -45,6 +59,8 @@ class EventFeed:
                  there it stays empty.
     link_filter  what streamed text passes through.
     stop         whether the turn is to end; every write reads it along.
+
+    The transaction that began the turn has told that the agent thinks (`tell_of_beginning`).
     """
 
     principal: Principal
@@ -57,6 +73,8 @@ class EventFeed:
     stop: TurnStop = field(init=False)
     _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
     _pending_text: list[str] = field(default_factory=list)
+    _text_block: int = 0
+    _state: AgentState = "thinking"
     _text_began_at: datetime | None = None
     _flushed_at: datetime | None = None
     _last_event_number: int = field(init=False)
@@ -73,10 +91,20 @@ class EventFeed:
             self.finish_text()
             self._pending_events.append((kind, payload))
 
-    def stream_text(self, delta: str) -> None:
-        """Stream a piece of the reply. The first is committed at once, later ones in growing batches."""
+    def set_state(self, state: AgentState) -> None:
+        """Have it told what the agent does, if that is new."""
+        if state != self._state:
+            self._state = state
+            self.add_event("agent_state", {"state": state})
+
+    def stream_text(self, delta: str, block: int) -> None:
+        """Stream a piece of the reply. The first is committed at once, later ones in growing batches.
+
+        block  the step that writes it: each has a text of its own.
+        """
         if not self.is_followed:
             return
+        self._text_block = block
         if shown := self.link_filter.add(delta):
             self._pending_text.append(shown)
         self._text_began_at = self._text_began_at or self.clock()
@@ -129,5 +157,6 @@ class EventFeed:
 
     def _flush_text(self) -> None:
         if self._pending_text:
-            self._pending_events.append(("text_delta", {"text": "".join(self._pending_text)}))
+            delta: JsonObject = {"text": "".join(self._pending_text), "block": self._text_block}
+            self._pending_events.append(("text_delta", delta))
             self._pending_text.clear()

@@ -284,6 +284,14 @@ INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
 VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s)
 ON CONFLICT (tenant_id, session_id, number) DO NOTHING;
 
+-- name: insert_first_event
+-- The event with which an attempt of a turn begins, unless the one before it is the same.
+INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
+SELECT current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s
+ WHERE NOT EXISTS (SELECT FROM events e
+                    WHERE e.session_id = %(session_id)s AND e.number = %(number)s - 1 AND e.turn_id = %(turn_id)s
+                      AND e.kind = %(kind)s AND e.at = %(at)s);
+
 -- name: delete_streamed_text
 -- The pieces of streamed text that were sent before a time, a bounded number at a time; those of an open turn stay.
 DELETE FROM events

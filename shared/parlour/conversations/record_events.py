@@ -30,7 +30,7 @@ def record_events(principal: Principal, tx: Transaction, operations: Sequence[Re
 
 
 def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> JsonObject:
-    told: JsonObject = {"action": one.action, "status": "done", **_record_identity(stored[one.handle])}
+    told: JsonObject = {"action": one.action, "status": "success", **_record_identity(stored[one.handle])}
     return (
         {**told, "relation": one.relation, "other_record": _record_identity(stored[one.target])} if one.target else told
     )

@@ -38,6 +38,9 @@ class Lease:
     has_open_questions: bool = False
 
 
+type AgentState = Literal["thinking", "executing", "waiting"]
+"""What an agent does: asks a model, runs tools, or waits for a person or a long tool."""
+
 type StopCause = Literal["user", "member", "word", "message"]
 """Who or what stopped a turn: its user, a member of the tenant, a stop word on messaging, a newer message."""
 

@@ -9,7 +9,7 @@ from parlour.conversations import store
 from parlour.conversations.journal import STOPPED, CallModel, Journal, ModelStep
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.rows import LlmCall, StepRow
-from parlour.conversations.tool_execution import plan_effects, reserve_effect
+from parlour.conversations.tool_execution import plan_effects, reserve_effect, tell_of_calls
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
 from parlour.infra import log
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused, TurnStopped
@@ -84,6 +84,7 @@ class _ModelRequest:
         running, services = self.running, self.running.dependencies
         if again:
             running.feed.add_event("text_reset", {"step": self.number})
+        running.feed.set_state("thinking")
         running.feed.add_event("context_usage", self.prompt_builder.usage_json(self.number, self.assembled))
         now = services.clock()
         deadline = now + timedelta(seconds=running.seconds_left())
@@ -154,7 +155,7 @@ class _ModelRequest:
                 match part:
                     case TextDelta(text):
                         self.streamed.append(text)
-                        self.running.feed.stream_text(text)
+                        self.running.feed.stream_text(text, self.number)
                     case Waiting():
                         self.running.feed.flush_due_text()
                     case StreamReset():
@@ -216,6 +217,7 @@ class _ModelRequest:
         row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
         requests = ModelStep(self.number, completed.blocks, completed.stop_reason).tool_requests
         effects = plan_effects(running, loaded, self.number, requests)
+        tell_of_calls(running, loaded, requests)
         running.unfinished_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})
         llm_calls = self._calls(usage)
         spent, now = self._spent(llm_calls), services.clock()

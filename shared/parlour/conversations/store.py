@@ -283,6 +283,11 @@ def insert_events(tx: Transaction, session_id: UUID, events: Sequence[Event]) ->
     tx.run_many(SQL["insert_event"], [{**_row_columns(event), "session_id": session_id} for event in events])
 
 
+def insert_first_event(tx: Transaction, session_id: UUID, event: Event) -> bool:
+    """Append the first event of a turn's attempt; False when it is there already."""
+    return tx.run(SQL["insert_first_event"], **_row_columns(event), session_id=session_id) > 0
+
+
 def list_events_after(tx: Transaction, session_id: UUID, reader: SessionReader, number: int, limit: int) -> list[Event]:
     """Return the feed after `number`, if the reader may see the session."""
     return tx.all(

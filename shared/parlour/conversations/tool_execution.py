@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.approvals import approvals
@@ -16,11 +17,12 @@ from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
 from parlour.infra.errors import ModelError, ToolCancelled, ToolNotAvailable
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tools import calls, effects
 from parlour.tools.arguments import validate_arguments
-from parlour.tools.builtin.operations import read_operations
+from parlour.tools.builtin.operations import planned_operation, read_operations
 from parlour.tools.calls import IN_PROGRESS_RESULT, UnfinishedCall, dispatch_message
 from parlour.tools.effects import EndState
 from parlour.tools.result import ToolResult, error_result
@@ -77,6 +79,24 @@ def plan_effects(
     ]
 
 
+def tell_of_calls(turn_context: TurnContext, loaded_turn: LoadedTurn, requests: Sequence[ToolRequest]) -> None:
+    """Have the feed tell of the calls that a step asks for; committed with the step, before the first one runs."""
+    if requests:
+        turn_context.feed.set_state("executing")
+    for request in requests:
+        turn_context.feed.add_event("tool_call", {"name": request.name, "call_id": request.call_id})
+        _add_operation(turn_context, _find_tool(loaded_turn, request.name), request.arguments, "start")
+
+
+def _add_operation(
+    turn_context: TurnContext, tool: Tool | None, arguments: JsonObject, status: Literal["start", "success", "error"]
+) -> None:
+    """Have the feed tell what a call of a built-in tool does to which records, as far as its arguments name them."""
+    operation = planned_operation(tool, arguments) if tool else None
+    if operation is not None:
+        turn_context.feed.add_event("operation", {**operation, "status": status})
+
+
 def reserve_effect(tx: Transaction, turn_id: UUID, effect: PlannedEffect) -> None:
     """Reserve the effect under its idempotency key. A repeat changes nothing."""
     call = effect.call
@@ -98,7 +118,6 @@ def _cancel_request(turn_context: TurnContext, step: int, request: ToolRequest) 
 
 def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> FinishedCall:
     turn_context.require_time()
-    turn_context.feed.add_event("tool_call", {"name": request.name})
     tool = _find_tool(loaded_turn, request.name)
     with turn_context.stage_timer.measure("tools") as took:
         if (
@@ -125,7 +144,7 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
             context = replace(
                 _tool_context(turn_context, loaded_turn, step, request, is_write=True), tool_call_id=found.id
             )
-            book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, context.now)
+            book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, request, context.now)
             result = effects.perform_effect(
                 context, tool, request.arguments, found.state, turn_context.dependencies.endpoints, book
             )
@@ -205,7 +224,8 @@ def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequ
         _record_finished_call(turn_context, step, request, result, now, 0)
         return result
     effect = PlannedEffect(_new_call(step, request, now), tool)
-    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "is_running": True})
+    working: JsonObject = {"name": request.name, "call_id": request.call_id, "ok": True, "is_running": True}
+    turn_context.feed.add_event("tool_result", working)
     turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
     turn_context.dependencies.tool_queue.send([dispatch_message(turn_context.feed.principal.tenant_id, effect.call.id)])
     return ToolResult(True, IN_PROGRESS_RESULT)
@@ -219,6 +239,7 @@ class _TurnCallRecorder:
     principal: Principal
     call_id: UUID
     tool: Tool
+    request: ToolRequest
     started_at: datetime
 
     def begin(self) -> None:
@@ -228,7 +249,10 @@ class _TurnCallRecorder:
     def end(self, state: EndState, result: ToolResult) -> None:
         now = self.turn_context.dependencies.clock()
         took = max(0, round((now - self.started_at).total_seconds() * 1000))
-        self.turn_context.feed.add_event("tool_result", {"name": self.tool.name, "ok": result.ok})
+        ended: JsonObject = {"name": self.tool.name, "call_id": self.request.call_id, "ok": result.ok}
+        self.turn_context.feed.add_event("tool_result", ended)
+        if not result.ok:
+            _add_operation(self.turn_context, self.tool, self.request.arguments, "error")
         for kind, payload in self._record_events(result) if state == "done" else []:
             self.turn_context.feed.add_event(kind, payload)
         self.turn_context.feed.commit(
@@ -258,7 +282,10 @@ def _record_finished_call(
 ) -> None:
     """Commit a call that changed nothing, with its result."""
     services = turn_context.dependencies
-    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": result.ok})
+    ended: JsonObject = {"name": request.name, "call_id": request.call_id, "ok": result.ok}
+    turn_context.feed.add_event("tool_result", ended)
+    tool = next((one for one in turn_context.tools if one.name == request.name), None)
+    _add_operation(turn_context, tool, request.arguments, "success" if result.ok else "error")
     row_id, now = uuid7(started_at), services.clock()
 
     def commit(tx: Transaction) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 from parlour.channels import outbox
 from parlour.conversations import approval_answers, approval_requests, canned_replies, store, turn_openings
 from parlour.conversations.canned_replies import CannedTexts
-from parlour.conversations.event_feed import EventFeed
+from parlour.conversations.event_feed import EventFeed, tell_of_beginning
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Journal, Reply, RunTools, next_step
@@ -147,7 +147,8 @@ def _begin_turn(
         if inputs := store.list_input_messages(tx, turn.id):
             if not turn.is_new:  # the one before died or gave up, so this one is looked after closely
                 work_due.schedule(tx, "session", session_id, until)
-            return lease, turn, tuple(inputs)
+            is_followed = _is_followed(lease, inputs)
+            return tell_of_beginning(tx, lease, turn, now) if is_followed else lease, turn, tuple(inputs)
         # A turn whose messages are gone has nothing to say; left open, it would stand before all that comes
         # after it.
         log.warning("empty_turn_closed", turn_id=turn.id, session_id=lease.id)
@@ -164,10 +165,14 @@ def _begin_turn(
         work_due.send_wakeup(services.wakeup_queue, work, now)
     stages = StageTimer(services.clock)
     stages.add_between("wait", inputs[0].received_at, now)
-    is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both
-    feed = EventFeed(principal, services.database, lease, turn.id, services.clock, is_followed)
+    feed = EventFeed(principal, services.database, lease, turn.id, services.clock, _is_followed(lease, inputs))
     feed.stop.record(turn.stop_cause)
     return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
+
+
+def _is_followed(lease: Lease, inputs: Sequence[InboundMessage]) -> bool:
+    """Whether somebody may follow the turn on the web; a phone's session that was joined is on both channels."""
+    return "web" in {lease.channel, *(one.channel for one in inputs)}
 
 
 def _send_approved_calls(services: TurnDependencies, approved: Sequence[QueueMessage]) -> None:
@@ -277,6 +282,7 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 journal = run_requested_tools(turn_context, loaded_turn, journal, step)
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
             case AskPerson():
+                turn_context.feed.set_state("waiting")
                 return Answer("", is_question=True)
             case Reply() if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
                 return _stopped_answer(loaded_turn, journal)

@@ -14,7 +14,8 @@ from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tenancy import tenants, users
-from tests.conversation_harness import PHONE, ConversationHarness, search_call, text_answer
+from parlour.tools.run import ToolContext
+from tests.conversation_harness import PHONE, ConversationHarness, search_call, text_answer, tool_call
 
 
 def replies(conversation: ConversationHarness) -> list[object]:
@@ -133,16 +134,29 @@ def test_the_web_sees_numbered_events_ended_by_done(conversation: ConversationHa
     seen = events(conversation)
     assert [number for number, _, _ in seen] == list(range(1, len(seen) + 1))
     assert [kind for _, kind, _ in seen] == [
+        "agent_state",
         "session",
         "context_usage",
+        "agent_state",
         "tool_call",
+        "operation",
         "tool_result",
+        "operation",
+        "agent_state",
         "context_usage",
         "text_delta",
         "text_delta",
         "done",
     ]
-    assert [payload for _, kind, payload in seen if kind == "text_delta"] == [{"text": "0.35 mm "}, {"text": "[1]."}]
+    assert [payload for _, kind, payload in seen if kind == "text_delta"] == [
+        {"text": "0.35 mm ", "block": 2},
+        {"text": "[1].", "block": 2},
+    ]
+    states = [payload for _, kind, payload in seen if kind == "agent_state"]
+    assert states == [{"state": "thinking"}, {"state": "executing"}, {"state": "thinking"}]
+    operations = [payload for _, kind, payload in seen if kind == "operation"]
+    search = {"action": "search", "entity_type": "document", "entity_name": "crack"}
+    assert operations == [{**search, "status": "start"}, {**search, "status": "success"}]
     assert conversation.query("SELECT count(*) FROM outbox") == [(0,)]
 
 
@@ -173,8 +187,10 @@ def test_a_restarted_step_tells_the_web_to_forget_what_it_streamed(conversation:
         conversation.run_turn()
     conversation.run_turn()
     assert [kind for _, kind, _ in events(conversation)] == [
+        "agent_state",
         "session",
         "context_usage",
+        "agent_state",
         "session",
         "text_reset",
         "context_usage",
@@ -492,3 +508,20 @@ def test_a_longer_conversation_takes_no_more_statements(conversation: Conversati
         if is_measured:
             costs.append(conversation.database.statements.count - before)
     assert costs[1] == costs[2]
+
+
+def test_a_call_is_told_before_it_runs_and_the_beginning_before_the_prompt(conversation: ConversationHarness) -> None:
+    seen: list[list[object]] = []
+
+    def note_events(_context: ToolContext, _arguments: JsonObject) -> JsonObject:
+        seen.append([kind for _, kind, _ in events(conversation)])
+        return {}
+
+    conversation.add_tool("look", note_events, writes=False)
+    visitor = conversation.create_visitor()
+    conversation.send_web(visitor, conversation.find_session(visitor), "Look.")
+    conversation.model.script = [tool_call("look"), text_answer("Seen.")]
+    conversation.model.before_completion = lambda: seen.append([kind for _, kind, _ in events(conversation)])
+    conversation.run_turn()
+    assert seen[0] == ["agent_state", "session", "context_usage"]
+    assert seen[1][3:] == ["agent_state", "tool_call"]

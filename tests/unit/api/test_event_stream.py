@@ -59,6 +59,12 @@ def test_a_reader_who_fell_behind_gets_the_newest_state_of_each_record_and_every
     assert tail.number == 7
 
 
+def test_a_reader_who_fell_behind_gets_the_newest_progress_and_all_of_the_text() -> None:
+    kinds = ("agent_state", "text_delta", "context_usage", "agent_state", "text_delta", "context_usage", "tool_call")
+    events = [Happening(number, kind) for number, kind in enumerate(kinds, start=1)]
+    assert [event.number for event in EventReader(looks(events), 0).read_new()] == [2, 4, 5, 6, 7]
+
+
 def test_it_asks_for_what_comes_after_the_last_event_it_told() -> None:
     asked: list[int] = []
     batches = looks([Happening(5), Happening(6)], [Happening(7, "done")])
@@ -96,5 +102,5 @@ def test_an_event_is_three_lines_whatever_its_text() -> None:
     assert lines[:2] == ["id: 7", "event: text_delta"]
     assert lines[3:] == ["", ""]
     told = json.loads(lines[2].removeprefix("data: "))
-    assert told["payload"] == {"text": "a\n\nid: 9\r\ndata: नमस्ते"}
+    assert told["payload"] == {"text": "a\n\nid: 9\r\ndata: नमस्ते", "block": 1}
     assert (told["number"], told["at"]) == (7, "2026-03-02T09:30:00Z")
