@@ -16,7 +16,7 @@ users = typer.Typer(help="Users of the tenant's agents.")
 tenant = typer.Typer(help="Show, pause and resume the tenant.")
 
 
-@keys.command("create")
+@keys.command("create", epilog="Example: parlour keys create erp --role editor --clearance 2 --days 90")
 def create_key(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of the key, shown in lists.")],
@@ -40,7 +40,7 @@ def create_key(
     terminal.print_line(made["key"])
 
 
-@keys.command("list")
+@keys.command("list", epilog="Example: parlour keys list")
 def list_keys(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the keys, newest first, including revoked ones."""
     found = get_api_client(context).request("GET", "v1/keys")["keys"]
@@ -68,7 +68,7 @@ def list_keys(context: typer.Context, as_json: JsonOption = False) -> None:
     )
 
 
-@keys.command("revoke")
+@keys.command("revoke", epilog="Example: parlour keys revoke 5fb1b03a")
 def revoke_key(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help=f"The key's id, from `parlour keys list`; {ID_HELP}.")],
@@ -79,7 +79,7 @@ def revoke_key(
     terminal.print_line(f"{ended['name']} was revoked at {rendering.format_time(ended['revoked_at'])}")
 
 
-@tenant.command("show")
+@tenant.command("show", epilog="Example: parlour tenant show --json")
 def show_tenant(context: typer.Context, as_json: JsonOption = False) -> None:
     """Show the tenant and its status."""
     found = get_api_client(context).request("GET", "v1/tenant")
@@ -89,19 +89,19 @@ def show_tenant(context: typer.Context, as_json: JsonOption = False) -> None:
         _print_tenant(found)
 
 
-@tenant.command("pause")
+@tenant.command("pause", epilog="Example: parlour tenant pause")
 def pause_tenant(context: typer.Context) -> None:
     """Pause the tenant. Every message gets a canned reply until you resume it."""
     _print_tenant(get_api_client(context).request("PUT", "v1/tenant/status", {"status": "paused"}))
 
 
-@tenant.command("resume")
+@tenant.command("resume", epilog="Example: parlour tenant resume")
 def resume_tenant(context: typer.Context) -> None:
     """Resume answering."""
     _print_tenant(get_api_client(context).request("PUT", "v1/tenant/status", {"status": "active"}))
 
 
-@users.command("list")
+@users.command("list", epilog="Examples: parlour users list; parlour users list 0123")
 def list_users(
     context: typer.Context,
     text: Annotated[str, typer.Argument(help="Part of a name, or the last digits of a number.")] = "",
@@ -117,7 +117,7 @@ def list_users(
     terminal.print_renderable(rendering.make_table(("name", "phone ends in", "user"), rows))
 
 
-@users.command("sign-out")
+@users.command("sign-out", epilog="Example: parlour users sign-out 5fb1b03a")
 def sign_user_out(context: typer.Context, user: User) -> None:
     """Refuse all tokens of a user. The user starts a new session on the web, or links their phone again."""
     target = get_api_client(context)
@@ -126,7 +126,7 @@ def sign_user_out(context: typer.Context, user: User) -> None:
     terminal.print_line(f"{user_id} is signed out everywhere.")
 
 
-@users.command("clearance")
+@users.command("clearance", epilog="Examples: parlour users clearance 5fb1b03a 2; parlour users clearance 5fb1b03a")
 def set_user_clearance(
     context: typer.Context,
     user: User,

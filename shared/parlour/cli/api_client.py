@@ -151,11 +151,12 @@ def _read_stack_file(file: Path, url: str) -> dict[str, str] | None:
         if url:
             return None
         raise Misconfigured(f"{file} is not a valid file of `make run`; run it again or pass --url") from None
-    return kept if not url or _normalize_url(url) == _normalize_url(kept["url"]) else None
+    return kept if not url or _trim_url(url) == _trim_url(kept["url"]) else None
 
 
-def _normalize_url(url: str) -> str:
-    return url.rstrip("/").replace("//localhost:", "//127.0.0.1:")
+def _trim_url(url: str) -> str:
+    """Return an address of the local stack without what people vary in it."""
+    return url.rstrip("/").removesuffix("/v1").replace("//localhost:", "//127.0.0.1:")
 
 
 _ERRORS_BY_CODE: dict[str, type[ParlourError]] = {

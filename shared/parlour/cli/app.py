@@ -101,7 +101,9 @@ def _usage_message(problem: TyperException) -> str:
     text = " ".join(rendering.strip_control_codes(problem.format_message()).split())
     if negative := _NEGATIVE_NUMBER.search(text):
         return f"{negative[1]} is a negative number; give a positive one"
-    return text if text.endswith("?") else f"{text.removesuffix('.')}; see parlour --help"
+    context: typer.Context | None = getattr(problem, "ctx", None)
+    command = context.command_path if context else "parlour"
+    return text if text.endswith("?") else f"{text.removesuffix('.')}; see {command} --help"
 
 
 def _print_version(wanted: bool) -> None:
@@ -195,7 +197,10 @@ def undo(
     terminal.print_renderable(rendering.make_table(("record", "what the turn did", "outcome"), rows))
 
 
-@app.command(rich_help_panel=_OPERATE, epilog="Example: parlour invoke inbound inbound_gupshup_text.json")
+@app.command(
+    rich_help_panel=_OPERATE,
+    epilog="Examples: parlour invoke inbound inbound_gupshup_text.json; parlour invoke receiver receiver_text.json",
+)
 def invoke(
     context: typer.Context,
     function: Annotated[str, typer.Argument(help="A folder in functions/, such as receiver.")],

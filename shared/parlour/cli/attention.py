@@ -71,31 +71,31 @@ def render_decisions(items: Iterable[dict[str, Any]]) -> list[RenderableType]:
     return parts
 
 
-@app.command()
+@app.command(epilog="Example: parlour attention done 5fb1b03a")
 def done(context: typer.Context, item: ItemId) -> None:
     """Mark a tool call with unknown outcome as done. The conversation continues."""
     _resolve(context, item, "done", _CALLS)
 
 
-@app.command("run-again")
+@app.command("run-again", epilog="Example: parlour attention run-again 5fb1b03a")
 def run_again(context: typer.Context, item: ItemId) -> None:
     """Run a tool call again with the same arguments and idempotency key."""
     _resolve(context, item, "run_again", _CALLS)
 
 
-@app.command()
+@app.command(epilog="Example: parlour attention arrived 5fb1b03a")
 def arrived(context: typer.Context, item: ItemId) -> None:
     """Mark a reply with unknown delivery as arrived."""
     _resolve(context, item, "arrived", _REPLIES[:1])
 
 
-@app.command("send-again")
+@app.command("send-again", epilog="Example: parlour attention send-again 5fb1b03a")
 def send_again(context: typer.Context, item: ItemId) -> None:
     """Send a reply or a notification again that did not arrive."""
     _resolve(context, item, "send_again", (*_REPLIES, *_NOTIFICATIONS))
 
 
-@app.command()
+@app.command(epilog="Example: parlour attention dismiss 5fb1b03a")
 def dismiss(context: typer.Context, item: ItemId) -> None:
     """Dismiss a reply, a failed turn or a notification. It will not be sent or answered."""
     _resolve(context, item, "dismiss", (*_REPLIES, *_TURNS, *_NOTIFICATIONS))

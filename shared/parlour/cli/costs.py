@@ -37,7 +37,7 @@ def cost(
         terminal.print_renderable(render_costs(found))
 
 
-@app.command()
+@app.command(epilog="Examples: parlour cost cap 15; parlour cost cap default")
 def cap(
     context: typer.Context,
     usd: Annotated[
@@ -52,13 +52,13 @@ def cap(
     _print_today(get_api_client(context).request("PUT", "v1/costs/cap", {"daily_cap_usd": wanted}))
 
 
-@app.command()
+@app.command(epilog="Example: parlour cost stop")
 def stop(context: typer.Context) -> None:
     """Stop all model calls of the tenant now. Users get a canned reply."""
     _print_today(get_api_client(context).request("POST", "v1/costs/stop"))
 
 
-@app.command()
+@app.command(epilog="Example: parlour cost resume")
 def resume(context: typer.Context) -> None:
     """Resume model calls."""
     _print_today(get_api_client(context).request("POST", "v1/costs/resume"))

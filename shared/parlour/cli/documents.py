@@ -15,7 +15,7 @@ _PAGE_SIZE = 100
 app = typer.Typer(help="Documents: list them, delete one.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", epilog="Examples: parlour documents list; parlour documents list crane --json")
 def list_documents(
     context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Only with this in key, title or description.")] = "",
@@ -33,7 +33,7 @@ def list_documents(
         terminal.print_line("No documents found")
 
 
-@app.command()
+@app.command(epilog="Example: parlour documents delete document/notes/keys.txt")
 def delete(
     context: typer.Context,
     handle: Annotated[str, typer.Argument(metavar="HANDLE", help="Like document/notes/keys.txt.")],

@@ -71,7 +71,7 @@ def erase(  # noqa: PLR0913 - one parameter for each option of the command
 ) -> None:
     """Erase a user, a message, a file or a fact with everything derived from it. This cannot be undone."""
     if kind not in ERASABLE_KINDS:
-        raise InvalidRequest(f"cannot erase a {kind}; use one of {', '.join(ERASABLE_KINDS)}")
+        raise InvalidRequest(f"cannot erase {kind!r}; use one of {', '.join(ERASABLE_KINDS)}")
     target = get_api_client(context)
     full_id = _ID_LOOKUPS[kind](target, target_id)
     if not (dry_run or yes):

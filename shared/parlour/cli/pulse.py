@@ -23,7 +23,7 @@ app = typer.Typer(help="The Pulse of a record: its cached, cited summary.", no_a
 Handle = Annotated[str, typer.Argument(metavar="HANDLE", help="Like project/harbour.")]
 
 
-@app.command()
+@app.command(epilog="Examples: parlour pulse show risk/R-03; parlour pulse show risk/R-03 --diff")
 def show(
     context: typer.Context,
     handle: Handle,
@@ -44,7 +44,7 @@ def show(
         )
 
 
-@app.command()
+@app.command(epilog="Examples: parlour pulse refresh risk/R-03; parlour pulse refresh risk/R-03 -q 'Who decides?'")
 def refresh(
     context: typer.Context,
     handle: Handle,
@@ -67,7 +67,7 @@ def refresh(
         terminal.print_renderable(render_answer(found) if asked["question_id"] else render_pulse(found))
 
 
-@app.command()
+@app.command(epilog="Examples: parlour pulse explain risk/R-03; parlour pulse explain risk/R-03 --prompt")
 def explain(
     context: typer.Context,
     handle: Handle,
@@ -87,7 +87,7 @@ def explain(
         terminal.print_renderable(render_explanation(found))
 
 
-@app.command()
+@app.command(epilog="Example: parlour pulse stats --days 14")
 def stats(
     context: typer.Context,
     days: Annotated[int, typer.Option(min=1, max=90, help="Number of days including today (UTC).")] = 7,
@@ -101,7 +101,7 @@ def stats(
         terminal.print_renderable(render_stats(found))
 
 
-@app.command()
+@app.command(epilog="Examples: parlour pulse cap 2.50; parlour pulse cap default")
 def cap(
     context: typer.Context,
     usd: Annotated[

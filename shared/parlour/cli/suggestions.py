@@ -38,7 +38,7 @@ def find_id(kind: str, text: str, list_known: Callable[[], Iterable[str]]) -> st
     part = text.strip().lower()
     if len(part) < MIN_ID_CHARS or not set(part) <= set("0123456789abcdef-"):
         raise InvalidRequest(
-            f"{text!r} is no id of a {kind}; give the id, or at least {MIN_ID_CHARS} characters of its beginning or end"
+            f"{text!r} is no {kind} id; give the id, or at least {MIN_ID_CHARS} characters of its beginning or end"
         )
     matches = sorted({one for one in list_known() if one.startswith(part) or one.endswith(part)})
     if not matches:

@@ -46,7 +46,7 @@ def test_the_local_stack_is_found_from_any_folder_of_the_checkout(checkout: Path
     assert (other.tenant, other.key) == ("other", "local-key")
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:8700", "http://127.0.0.1:8700/", "http://localhost:8700"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8700", "http://127.0.0.1:8700/v1/", "http://localhost:8700"])
 def test_the_local_stacks_own_address_gets_its_key(checkout: Path, url: str) -> None:
     found = ApiClient(outside(checkout, unanswered), url=url, tenant="other").with_local_defaults()
     assert (found.tenant, found.key) == ("other", "local-key")
