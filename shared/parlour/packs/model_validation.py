@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAliasType, Union, get_args, get_origin
 
@@ -47,20 +48,28 @@ def validate_model[T](kind: type[T], located: ParsedYaml) -> T:
         raise InvalidPack([_to_problem(kind, detail, located) for detail in told]) from None
 
 
-def read_valid_parts(kind: Any, value: Json, default: Any = "") -> Any:
+def read_valid_parts(kind: Any, value: Json) -> Any:
     """Return a value as `kind` although parts of it are wrong: those have their defaults, or are empty.
 
     Misspelt fields are read as those that were meant. Positions in lists and keys of mappings stay as they are.
     """
+    return _read_valid_parts(TypeAdapter(kind), kind, value, "")
+
+
+def _read_valid_parts(adapter: TypeAdapter[Any], kind: Any, value: Json, default: Any) -> Any:
     with suppress(ValidationError):
-        return TypeAdapter(kind).validate_json(canonical_json(value), strict=True)
+        return adapter.validate_json(canonical_json(value), strict=True)
     kind = _unwrap(kind)
     if isinstance(kind, type) and issubclass(kind, PackModel):
         return _construct(kind, value if isinstance(value, dict) else {})
     if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(read_valid_parts(get_args(kind)[0], item) for item in value)
+        one = get_args(kind)[0]
+        item_adapter: TypeAdapter[Any] = TypeAdapter(one)
+        return tuple(_read_valid_parts(item_adapter, one, item, "") for item in value)
     if get_origin(kind) is dict and isinstance(value, dict):
-        return {name: read_valid_parts(get_args(kind)[1], item) for name, item in value.items()}
+        one = get_args(kind)[1]
+        item_adapter = TypeAdapter(one)
+        return {name: _read_valid_parts(item_adapter, one, item, "") for name, item in value.items()}
     return default
 
 
@@ -73,11 +82,20 @@ def _construct(model: type[PackModel], value: Mapping[str, Json]) -> PackModel:
     }
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
-        kind = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-        default = _empty_value(kind) if field.is_required() else field.get_default(call_default_factory=True)
-        alias = field.alias or name
-        fields[name] = read_valid_parts(kind, given[alias], default) if alias in given else default
+        kind, alias = field.annotation, field.alias or name
+        found = _empty_value(kind) if field.is_required() else field.get_default(call_default_factory=True)
+        if alias in given:
+            found = _read_valid_parts(_field_adapter(model, name), kind, given[alias], found)
+        fields[name] = found
     return model.model_construct(**fields)
+
+
+@lru_cache(maxsize=512)
+def _field_adapter(model: type[PackModel], name: str) -> TypeAdapter[Any]:
+    """Return what validates one field; making it takes a while."""
+    field = model.model_fields[name]
+    kind: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    return TypeAdapter(kind)
 
 
 def _empty_value(kind: Any) -> Any:

@@ -1,7 +1,9 @@
 """The files of a pack, read one by one: what each of them says, and everything wrong inside a file."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -58,13 +60,22 @@ class ParsedPack:
     yaml_by_file: dict[str, ParsedYaml] = field(default_factory=dict)
     models_by_file: dict[str, Any] = field(default_factory=dict)
     problems: list[PackProblem] = field(default_factory=list)
+    _wrong_places: dict[str, set[str]] = field(default_factory=dict)
+    _enclosing_places: dict[str, set[str]] = field(default_factory=dict)
+
+    def add_problems(self, problems: Iterable[PackProblem]) -> None:
+        """Note what is wrong, and where."""
+        for problem in problems:
+            self.problems.append(problem)
+            self._wrong_places.setdefault(problem.file, set()).add(problem.field)
+            self._enclosing_places.setdefault(problem.file, set()).update(_enclosing_places(problem.field))
 
     def list_names(self, folder: str) -> set[str]:
         """Return the names that files in `folder` give, whether their content is valid or not.
 
         A file with a slip in its path gives the name that it was meant to give.
         """
-        return {PurePosixPath(path).stem for path in self.files if folder in _intended_folders(path)}
+        return {PurePosixPath(path).stem for path in self.files if folder in _intended_folders(path.partition("/")[0])}
 
     def get_models[P](self, folder: str, kind: type[P]) -> dict[str, P]:
         """Return the models of a folder by name, in order."""
@@ -92,8 +103,10 @@ class ParsedPack:
 
     def has_problem(self, file: str, place: str = "") -> bool:
         """Return whether something is wrong in a file, or at one place of it, in what is there or what encloses it."""
-        wrong = [problem.field for problem in self.problems if problem.file == file]
-        return any(not place or _touches(place, field) for field in wrong)
+        if not place:
+            return file in self._wrong_places
+        is_wrong = not self._wrong_places.get(file, set()).isdisjoint(_enclosing_places(place))
+        return is_wrong or place in self._enclosing_places.get(file, ())
 
 
 def parse_pack(files: Mapping[str, str]) -> ParsedPack:
@@ -106,9 +119,9 @@ def parse_pack(files: Mapping[str, str]) -> ParsedPack:
         try:
             _parse_file(reading, path, text.removeprefix("\ufeff").replace("\r\n", "\n"))
         except InvalidPack as error:
-            reading.problems.extend(error.problems)
+            reading.add_problems(error.problems)
     if TENANT_FILE not in reading.files:
-        reading.problems.append(PackProblem(TENANT_FILE, 1, "-", "is missing: it names the tenant of the pack"))
+        reading.add_problems([PackProblem(TENANT_FILE, 1, "-", "is missing: it names the tenant of the pack")])
     return reading
 
 
@@ -127,7 +140,7 @@ def _parse_file(reading: ParsedPack, path: str, text: str) -> None:
         located = source_positions.parse_yaml(path, halves[0], first_line=2)
         _add_model(reading, DocumentHeader, located)
         if not halves[1].strip():
-            reading.problems.append(located.problem_at((), "has a header but no text"))
+            reading.add_problems([located.problem_at((), "has a header but no text")])
         if path in reading.models_by_file:
             reading.models_by_file[path] = Document(reading.models_by_file[path], halves[1])
     elif folder in _MODELS_BY_FOLDER and name.endswith(".yaml") and "/" not in name:
@@ -141,12 +154,12 @@ def _parse_file(reading: ParsedPack, path: str, text: str) -> None:
 
 def _add_model(reading: ParsedPack, kind: Any, located: ParsedYaml) -> None:
     reading.yaml_by_file[located.file] = located
-    reading.problems.extend(located.problems)
+    reading.add_problems(located.problems)
     try:
         model = model_validation.validate_model(kind, located)
     except InvalidPack as error:
         known = reading.has_problem
-        reading.problems += [one for one in error.problems if one.field == "-" or not known(one.file, one.field)]
+        reading.add_problems([one for one in error.problems if one.field == "-" or not known(one.file, one.field)])
         if not located.value or isinstance(located.value, str | int | float):
             return  # nothing to go on with
         model = model_validation.read_valid_parts(kind, located.value)
@@ -171,8 +184,8 @@ def _check_name(path: str, name: str, spelt: Callable[[str], str]) -> None:
         raise InvalidPack([PackProblem(path, 1, "-", f"the file name {error}")]) from None
 
 
-def _intended_folders(path: str) -> list[str]:
-    folder = path.partition("/")[0]
+@lru_cache
+def _intended_folders(folder: str) -> list[str]:
     return [folder] if folder in _MODELS_BY_FOLDER else closest_option(folder, _MODELS_BY_FOLDER)
 
 
@@ -203,7 +216,6 @@ def find_size_problems(sizes: Mapping[str, int]) -> list[PackProblem]:
     return problems
 
 
-def _touches(place: str, other: str) -> bool:
-    """Return whether two places, as `format_path` writes them, are the same or one encloses the other."""
-    longer, shorter = sorted((place, other), key=len, reverse=True)
-    return longer == shorter or longer.startswith((f"{shorter}.", f"{shorter}["))
+def _enclosing_places(place: str) -> list[str]:
+    """Return a place, as `format_path` writes it, and all that enclose it but the file."""
+    return [place, *(place[: step.start()] for step in re.finditer(r"[.\[]", place) if step.start())]
