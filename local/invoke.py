@@ -30,9 +30,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="parlour invoke", description="Run one handler on a sample event.")
     parser.add_argument("function", help="a folder of functions/, like receiver")
     parser.add_argument("event", help="a file of events/, like receiver_text.json")
+    parser.add_argument("--state", type=Path, default=STATE_FOLDER, help="the folder of the running stack's state")
     chosen = parser.parse_args(arguments)
     try:
-        answer = invoke_function(chosen.function, chosen.event, STATE_FOLDER)
+        answer = invoke_function(chosen.function, chosen.event, chosen.state)
     except StackError as problem:
         sys.stderr.write(f"parlour: {problem}\n")
         return 2

@@ -27,6 +27,63 @@ def pack(slug: str) -> dict[str, str]:
     }
 
 
+#: A loop of the pack's own that calls a light and a heavy function of the pack, and what the pack's role may not do.
+CODE_FILE, RANG, COUNTED, REFUSED = "functions/lighthouse.py", "rang 3 times", "seven boats", "AccessDenied"
+CODE = '''
+import boto3
+import parlour
+from botocore.exceptions import ClientError
+
+
+@parlour.tool(writes=True)
+def ring_bell(times: int, call: parlour.ToolCall) -> str:
+    """Ring the bell."""
+    return f"rang {times} times for {call.tenant}"
+
+
+@parlour.tool(heavy=True)
+def count_boats() -> str:
+    """Count the boats, which takes long."""
+    return "seven boats"
+
+
+@parlour.tool
+def read_secrets() -> str:
+    """Try what only Parlour's own functions may do."""
+    try:
+        boto3.client("secretsmanager").list_secrets()
+    except ClientError as error:
+        return error.response["Error"]["Code"]
+    return "read"
+
+
+@parlour.agent
+def keeper(request):
+    last = request.messages[-1]["content"]
+    results = [str(block["content"]) for block in last if block["type"] == "tool_result"]
+    texts = [block["text"] for block in last if block["type"] == "text"]
+    if results or "seven boats" in texts[-1]:
+        return parlour.AgentReply("; ".join(results) or "I counted seven boats.")
+    calls = [("ring_bell", {"times": 3}), ("count_boats", {}), ("read_secrets", {})]
+    return parlour.AgentReply(calls=[parlour.RequestedCall(*call) for call in calls])
+'''
+
+
+def code_pack(slug: str) -> dict[str, str]:
+    """Return the files of a pack whose code answers and has tools."""
+    agent = (
+        "display_name: Keeper\nmodel_routing: {default: {provider: function, model: lighthouse.keeper}}\n"
+        "tools: [ring_bell, count_boats, read_secrets]\n"
+    )
+    files = pack(slug)
+    return {
+        **files,
+        "agents/clerk.yaml": agent,
+        BINDING_FILE: files[BINDING_FILE] + "writes: all\n",
+        CODE_FILE: CODE,
+    }
+
+
 def pdf(*pages: Sequence[str]) -> bytes:
     """Return a PDF with these lines on its pages."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]

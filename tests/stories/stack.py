@@ -28,12 +28,14 @@ _LOOK_EVERY = 0.1
 class Stack:
     """Addresses and keys of a running stack.
 
+    folder   where it keeps its state, as `make run` does in the checkout's `.parlour`.
     url      the API and the console; deployed: the same API where the webhooks are.
     webhook  Gupshup's, with its token.
     phone, issuer   the doubles of the providers' send APIs and of the identity provider.
     mail     the maildir of every mail that was sent.
     """
 
+    folder: Path
     url: str
     deployed: str
     webhook: str
@@ -95,6 +97,7 @@ def _read(folder: Path, text: str, ports: dict[str, int]) -> Stack:
     assert webhook
     phone, issuer = (f"http://127.0.0.1:{ports[f'PARLOUR_{server}_PORT']}" for server in ("PHONE", "ISSUER"))
     return Stack(
+        folder=folder,
         url=command["url"],
         deployed=webhook[1],
         webhook=webhook[0],

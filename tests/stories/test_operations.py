@@ -2,12 +2,14 @@
 
 import hashlib
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.stories import packs, words
-from tests.stories.clients import HTTP, Api, Command, Visitor, cited_titles
-from tests.stories.stack import Stack
+from tests.stories.clients import HTTP, Api, Command, Phone, Visitor, cited_titles
+from tests.stories.stack import Stack, plain_environment
 
 _NOBODY = "00000000-0000-7000-8000-000000000000"
 
@@ -78,6 +80,28 @@ def test_tenant_without_trouble_has_nothing_that_needs_a_person(own_tenant: Api,
     viewer = own_tenant.key_for("viewer")
     assert viewer.status("GET", words.DEAD_LETTERS) == 403
     assert viewer.status("POST", "/v1/operations/redrive", {"queue": "intake"}) == 403
+
+
+def test_sample_events_that_help_and_docs_name_raise_no_alarm(
+    running_stack: Stack, operator: Api, command: Command
+) -> None:
+    printed = command.print("invoke", "--help") + (words.ROOT / words.OPERATE_PAGE).read_text("utf-8")
+    commands = sorted(set(re.findall(r"parlour invoke ([a-z_]+) (\S+\.json)", printed)))
+    assert {function for function, _ in commands} == {"inbound", "receiver"}
+    before = _troubles(operator)
+    for function, event in commands:
+        given = [sys.executable, *words.INVOKE, function, event, "--state", str(running_stack.folder)]
+        ran = subprocess.run(
+            given, cwd=words.ROOT, env=plain_environment(), capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert Phone(running_stack, words.SAMPLE_SENDER).reply()
+    assert _troubles(operator) == before
+
+
+def _troubles(operator: Api) -> object:
+    """Return what needs a person, and what the queues gave up."""
+    return operator.get("/v1/attention")["counts"], operator.get(words.DEAD_LETTERS)
 
 
 def test_wrong_arguments_exit_with_2_and_one_line(command: Command) -> None:

@@ -10,6 +10,10 @@ ROOT = Path(__file__).resolve().parents[2]
 #: What `make run` runs; the folder for the stack's state follows.
 START_STACK = ("-m", "local.up", "--state")
 WITH_PACK = "--pack"
+#: What runs one function on a sample event, and the page that tells operators so.
+INVOKE, OPERATE_PAGE = ("-m", "local.invoke"), "docs/tasks/operate.md"
+#: Who the sample events come from.
+SAMPLE_SENDER = "+447700900123"
 #: What the laptop has beside the API: a member's token; the simulated phone.
 LOCAL_TOKEN, PHONE, PHONE_NUMBERS, PHONE_MESSAGES = (
     "/local/token",
@@ -28,7 +32,7 @@ STACK_IS_READY = "Parlour is ready."
 WEBHOOK_ADDRESS = r"(http\S+)/webhooks/gupshup/\S+"
 WHATSAPP_CLOUD_WEBHOOK = "/webhooks/whatsapp"
 #: Files of the state folder: {"url", "tenant", "key"} of the `parlour` command; secrets by name.
-COMMAND_FILE, SECRETS_FILE = "cli.json", "secrets.json"
+STATE_FOLDER, COMMAND_FILE, SECRETS_FILE = ".parlour", "cli.json", "secrets.json"
 CLOUD_APP_SECRET, CLOUD_VERIFY_TOKEN = "whatsapp_app_secret", "whatsapp_verify_token"
 #: The variables that tell the command where to go and as whom.
 COMMAND_URL, COMMAND_TENANT, COMMAND_KEY = "PARLOUR_URL", "PARLOUR_TENANT", "PARLOUR_KEY"
