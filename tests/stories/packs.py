@@ -62,7 +62,7 @@ def keeper(request):
     last = request.messages[-1]["content"]
     results = [str(block["content"]) for block in last if block["type"] == "tool_result"]
     texts = [block["text"] for block in last if block["type"] == "text"]
-    if results or "seven boats" in texts[-1]:
+    if results or any("seven boats" in text for text in texts):
         return parlour.AgentReply("; ".join(results) or "I counted seven boats.")
     calls = [("ring_bell", {"times": 3}), ("count_boats", {}), ("read_secrets", {})]
     return parlour.AgentReply(calls=[parlour.RequestedCall(*call) for call in calls])
@@ -72,7 +72,8 @@ def keeper(request):
 def code_pack(slug: str) -> dict[str, str]:
     """Return the files of a pack whose code answers and has tools."""
     agent = (
-        "display_name: Keeper\nmodel_routing: {default: {provider: function, model: lighthouse.keeper}}\n"
+        "display_name: Keeper\nmodel_routing:\n  default: {provider: function, model: lighthouse.keeper}\n"
+        "  cheap: {provider: offline, model: extractive}\n"
         "tools: [ring_bell, count_boats, read_secrets]\n"
     )
     files = pack(slug)

@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.errors import PackProblem
+from parlour.models.model_routing import find_routing_problems
 from parlour.packs import prompt_settings, record_checks, scene_checks
 from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
 from parlour.packs.pack_parser import TENANT_FILE, ParsedPack
+from parlour.packs.serialization import to_json_value
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.packs.tool_definitions import to_tool_definition
 from parlour.records.snapshots import placeholders
@@ -91,6 +93,10 @@ def _check_agents(reading: ParsedPack, built_in: Collection[str]) -> Iterator[Pa
         yield from _check_names(at, ("tools",), "tool", agent.tools, reading.list_names("tools").union(built_in))
         yield from _check_guardrails(at, agent.guardrails)
         yield from _check_duplicates(at, ("modes",), agent.modes)
+        routing = to_json_value(agent.model_routing)
+        if isinstance(routing, dict) and not reading.has_problem(at.file, "model_routing"):
+            for problem in find_routing_problems(routing):
+                yield at.problem_at(("model_routing", problem.key), problem.message)
         if reading.has_problem(at.file, "budget"):
             continue
         if found := prompt_settings.find_budget_problem(prompt_settings.budget_settings(agent.budget)):

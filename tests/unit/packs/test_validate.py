@@ -147,6 +147,14 @@ WRONG = {
         "model_routing.default.provider",
         "did you mean 'anthropic'?",
     ),
+    "an agent loop without a model for summaries": (
+        "agents/helper.yaml",
+        "{provider: anthropic, model: claude-sonnet-5-5}",
+        "{provider: function, model: desk.loop}",
+        2,
+        "model_routing.cheap",
+        "name a model that writes summaries",
+    ),
     "another strategy": (
         "agents/helper.yaml",
         "strategy: rule",
