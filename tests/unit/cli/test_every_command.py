@@ -77,4 +77,4 @@ def test_a_closed_port_is_one_line_that_names_it(
 
 
 def is_needed(parameter: Any) -> bool:
-    return parameter.param_type_name == "argument" and parameter.required
+    return bool(parameter.param_type_name == "argument" and parameter.required)
