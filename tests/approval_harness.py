@@ -26,10 +26,14 @@ QUESTION = "Page the foreman: clear the north side."
 
 @dataclass
 class ApprovalHarness:
-    """A desk with the tool `page`, which asks first, and what its answers and its dispatcher are run with."""
+    """A desk with the tool `page`, which asks first, and what its answers and its dispatcher are run with.
+
+    problems  what the next runs of the tool raise.
+    """
 
     conversation: ConversationHarness
     runs: list[JsonObject] = field(default_factory=list)
+    problems: list[Exception] = field(default_factory=list)
 
     def add_tool(self, policy: str = "always", approver: str = "user") -> None:
         self.conversation.add_tool("page", self.run_tool)
@@ -40,6 +44,8 @@ class ApprovalHarness:
 
     def run_tool(self, context: ToolContext, arguments: JsonObject) -> JsonObject:
         self.runs.append(arguments)
+        if self.problems:
+            raise self.problems.pop()
         return {"paged": True}
 
     def ask_whatsapp(self, provider_id: str = "m1", **arguments: Json) -> Approval:

@@ -145,9 +145,10 @@ class InboxMessage(RequestModel):
 
 
 class InboxNote(RequestModel):
-    """A private note: neither the user nor the agent reads it."""
+    """A private note, for people only. `client_id`: a repeat with the same one is stored once."""
 
     text: Annotated[OptionalText, Field(min_length=1, max_length=MAX_NOTE_CHARS)]
+    client_id: Annotated[OptionalText, Field(max_length=100)] = ""
 
 
 class InboxHandBack(RequestModel):

@@ -195,13 +195,15 @@ def claim(tx: Transaction, call: ToolCall, tool: Tool | None, now: datetime) -> 
     """Claim an approved call for the worker that is about to run it, after everything was compared again.
 
     Return the classification that the conversation had shown, and why the call must not run. A call that nobody was
-    asked about, or that was claimed by an earlier attempt, may run.
+    asked about, that was claimed by an earlier attempt, or that an administrator has run again since, may run.
     """
     approval = store.lock_call_approval(tx, call.id)
-    if approval is None or approval.state == "claimed":
+    if approval is None or approval.state in {"claimed", "done"}:
         return (approval.shown_level if approval else 0), None
     problem: ModelError | None = None
-    if (changed := _find_change(tx, approval, tool, call.arguments)) is not None:
+    if approval.state == "superseded":  # by an earlier attempt, which died before it ended the call
+        problem = ApprovalChanged(approval.reason)
+    elif (changed := _find_change(tx, approval, tool, call.arguments)) is not None:
         store.close(tx, approval.id, "superseded", changed, now)
         problem = ApprovalChanged(changed)
     elif not store.claim(tx, approval.id, now):

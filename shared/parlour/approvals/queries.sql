@@ -32,11 +32,11 @@ SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, 
   FROM approvals a WHERE a.id = %(id)s FOR UPDATE;
 
 -- name: lock_call_approval
--- The question about a tool call, kept as it is until the transaction ends.
+-- The newest question about a tool call, kept as it is until the transaction ends.
 SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
        a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
        a.answered_at, a.answered_by, a.done_at
-  FROM approvals a WHERE a.tool_call_id = %(tool_call_id)s AND a.state <> 'superseded' FOR UPDATE;
+  FROM approvals a WHERE a.tool_call_id = %(tool_call_id)s ORDER BY a.id DESC LIMIT 1 FOR UPDATE;
 
 -- name: list_open
 -- The open questions of a session, oldest first.

@@ -17,7 +17,7 @@ from parlour.infra.errors import Conflict
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import FifoQueue
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import DueWork
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 
 _RETRY_WHEN_BUSY = timedelta(seconds=30)
 
@@ -43,8 +43,9 @@ def finder(outbox_queue: FifoQueue) -> Finder:
             for row in deliveries:
                 outbox.send_wakeup(outbox_queue, work.tenant_id, work.id, row.id, row.attempts)
 
-        if deliveries:
-            return StaleWork(thread.opened_at, send, is_planned=True)
+        if deliveries:  # then look again when the next clock is due
+            wait = thread.next_due_at - now if thread.next_due_at else SWEEP_DELAY
+            return StaleWork(now, send, is_planned=True, first_wait=max(wait, timedelta()))
         return StaleWork(now, send, not_before=thread.next_due_at) if thread.next_due_at else None
 
     return find

@@ -4,7 +4,7 @@ A person's message is a turn that no model ran: its inputs are what waited for a
 wrote. So history, memory, search and erasure treat it as any other turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
@@ -30,10 +30,15 @@ from parlour.memory import job_scheduling
 from parlour.memory.extraction import store as extraction_store
 from parlour.memory.job_scheduling import DelayedJob
 from parlour.principal import Principal
+from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
 from parlour.tenancy import bindings
 
 _LEASE = timedelta(seconds=30)
 """A person's message takes one transaction; the lease is released in it."""
+
+_WRITTEN = frozenset({"text", "media"})
+"""The kinds of messages that a person answers by writing. A tool's result waits: only the agent reads it and tells the
+user what became of their request."""
 
 MAX_CHARS = 8_000
 """Characters of a person's message."""
@@ -60,12 +65,12 @@ class OpenedThread:
 
 @dataclass(frozen=True, slots=True)
 class _NewMessage:
-    """A message about to be posted. answers: whether it answers what the user wrote last."""
+    """A message about to be posted. answers: the kinds of messages that it answers, as far as they are unanswered."""
 
     id: UUID
     text: str
     metadata: JsonObject = field(default_factory=dict)
-    answers: bool = False
+    answers: Collection[str] = ()
 
 
 def say(
@@ -86,7 +91,7 @@ def say(
     address = _get_address(tx, session_id)
     _require_window(address, body, now)
     metadata: JsonObject = {"author": person.display_name, "author_id": person.name}
-    posted = _post(tx, session_id, address, _NewMessage(message_id, body, metadata, answers=True), now)
+    posted = _post(tx, session_id, address, _NewMessage(message_id, body, metadata, _WRITTEN), now)
     threads.record_answer(principal, tx, thread, person, message_id, now)
     return posted
 
@@ -159,7 +164,7 @@ def settle(tx: Transaction, tenant_id: UUID, session_id: UUID, now: datetime) ->
 def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime) -> Thread:
     """End the conversation's stay in the inbox; what the user wrote last needs no answer, and is remembered."""
     thread = threads.close(principal, tx, session_id, now)
-    lease, turn = _open_turn(tx, session_id, now, answers=True)
+    lease, turn = _open_turn(tx, session_id, now, {*_WRITTEN, TOOL_RESULT_KIND})
     if not store.list_input_messages(tx, turn.id):
         store.delete_empty_turn(tx, turn.id)
         store.release_lease(tx, lease)
@@ -182,7 +187,7 @@ def _post(
     tx: Transaction, session_id: UUID, address: ReplyAddress, message: _NewMessage, now: datetime
 ) -> PostedMessage:
     """Store a message as the reply of a turn that no model ran."""
-    lease, turn = _open_turn(tx, session_id, now, answers=message.answers)
+    lease, turn = _open_turn(tx, session_id, now, message.answers)
     store.insert_reply(tx, lease, turn.id, NewReply(message.id, address.channel, message.text, message.metadata, now))
     deliveries: Sequence[PendingReply] = ()
     if address.channel == "web":
@@ -223,10 +228,12 @@ def _add_events(tx: Transaction, lease: Lease, turn_id: UUID, number: int, messa
     store.insert_events(tx, lease.id, events)
 
 
-def _open_turn(tx: Transaction, session_id: UUID, now: datetime, *, answers: bool) -> tuple[Lease, OpenTurn]:
+def _open_turn(tx: Transaction, session_id: UUID, now: datetime, answers: Collection[str]) -> tuple[Lease, OpenTurn]:
     """Open a turn that no model runs, under the session's lease; Conflict while the agent is answering."""
     lease = store.acquire_lease(tx, session_id, uuid7(now), now, now + _LEASE)
-    turn = store.open_person_turn(tx, lease, uuid7(now), now, answers=answers) if lease else None
+    turn = store.open_person_turn(tx, lease, uuid7(now), now, answers) if lease else None
+    if lease is not None and turn is None:
+        store.release_lease(tx, lease)  # the sweep goes on in this transaction, and the turn must not wait for it
     if lease is None or turn is None:
         raise Conflict(_BUSY)
     return lease, turn

@@ -136,8 +136,8 @@ WITH ready AS (
 SELECT id, number, attempt_count, frozen_at, true AS is_new, binding_id FROM opened;
 
 -- name: open_person_turn
--- A turn that a person answers, or the inbox itself, over what is unanswered where `answers` says so; none while the
--- agent's own is open.
+-- A turn that a person answers, or the inbox itself, over the kinds of messages in `answers` that are unanswered; none
+-- while the agent's own is open.
 WITH opened AS (
     INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempt_count, frozen_at, config)
     SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
@@ -154,7 +154,7 @@ WITH opened AS (
 ), answered AS (
     UPDATE messages SET state = 'in_turn', turn_id = opened.id
       FROM opened
-     WHERE messages.session_id = opened.session_id AND messages.state = 'unanswered' AND %(answers)s
+     WHERE messages.session_id = opened.session_id AND messages.state = 'unanswered' AND messages.kind = ANY(%(answers)s)
 )
 SELECT id, number, attempt_count, frozen_at, true AS is_new, binding_id FROM opened;
 
@@ -759,11 +759,12 @@ UPDATE turns SET shown_level = judged.level FROM judged WHERE turns.id = judged.
 
 -- name: list_unread_answers
 -- What the user wrote and no turn has read yet, with the id of the button that they pressed, in order of arrival.
--- is_next: it is the first one after the questions were put to the user.
+-- is_next: it is the first one after the questions were put to the user, and nothing was said to them in between: a yes
+-- to what a person wrote is none to a question of before.
 SELECT m.id, m.body, COALESCE(m.metadata ->> 'button_id', '') AS button_id,
        m.received_at > %(posted_at)s
            AND NOT EXISTS (SELECT FROM messages e
-                            WHERE e.session_id = m.session_id AND e.direction = 'inbound' AND e.kind <> 'tool_result'
+                            WHERE e.session_id = m.session_id AND e.kind <> 'tool_result'
                               AND e.position < m.position AND e.received_at > %(posted_at)s) AS is_next
   FROM messages m
  WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind <> 'tool_result'

@@ -1,6 +1,6 @@
 """The turns' way to the database: the named queries, and the records they read and write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -171,12 +171,14 @@ def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datet
     )
 
 
-def open_person_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime, *, answers: bool) -> OpenTurn | None:
-    """Return a new turn that a person answers; with `answers`, over the unanswered messages.
+def open_person_turn(
+    tx: Transaction, lease: Lease, turn_id: UUID, now: datetime, answers: Collection[str]
+) -> OpenTurn | None:
+    """Return a new turn that a person answers, over the unanswered messages of some kinds.
 
     None while a turn of the agent is open.
     """
-    values = {"session_id": lease.id, "turn_id": turn_id, "now": now, "answers": answers}
+    values = {"session_id": lease.id, "turn_id": turn_id, "now": now, "answers": [*answers]}
     return tx.first(SQL["open_person_turn"], OpenTurn, **values)
 
 

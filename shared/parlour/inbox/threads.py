@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from parlour.inbox import store
 from parlour.inbox import thread as rules
@@ -213,14 +213,19 @@ def snooze(principal: Principal, tx: Transaction, session_id: UUID, until: datet
     return _apply(principal, tx, session_id, lambda thread: rules.snooze(thread, person, until, now), "snoozed", now)
 
 
-def add_note(principal: Principal, tx: Transaction, session_id: UUID, text: str, now: datetime) -> UUID:
-    """Store a private note, which no prompt and no user reads; return its id."""
+def add_note(
+    principal: Principal, tx: Transaction, session_id: UUID, text: str, now: datetime, client_id: str = ""
+) -> UUID:
+    """Store a private note, which no prompt and no user reads; return its id.
+
+    client_id  a repeat with the same one is stored once; "" for none.
+    """
     person, body = person_of(principal, tx), _check_note(text)
     _get(principal, tx, session_id)
-    note = NewEvent(uuid7(now), session_id, "noted", person.name, now, person.display_name, body=body)
-    add_event(tx, note)
-    audit.add_entry(principal, tx, "conversation.noted", f"session:{session_id}", {}, now)
-    return note.id
+    note_id = uuid5(session_id, f"note:{person.name}:{client_id}") if client_id else uuid7(now)
+    add_event(tx, NewEvent(note_id, session_id, "noted", person.name, now, person.display_name, body=body))
+    audit.add_entry(principal, tx, "conversation.noted", f"session:{session_id}", {}, now, note_id)
+    return note_id
 
 
 def check_say(principal: Principal, tx: Transaction, session_id: UUID, claim: int) -> tuple[Thread, Person]:

@@ -11,10 +11,14 @@ from parlour.approvals import approvals, grants
 from parlour.approvals.approvals import Answer
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
-from parlour.infra.errors import Forbidden, InvalidArguments, LeaseHeld, LeaseLost, NotFound
+from parlour.conversations import inbox_messages
+from parlour.inbox import threads
+from parlour.infra.errors import Forbidden, InvalidArguments, LeaseHeld, LeaseLost, NotFound, OutcomeUnknown
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
+from parlour.tools import calls
+from parlour.tools import store as tools_store
 from parlour.tools.run import ToolContext
 from parlour.tools.tool_definition import Tool
 from tests.approval_harness import ApprovalHarness
@@ -223,6 +227,64 @@ def test_what_changed_in_between_is_not_run(asking: ApprovalHarness, change: str
     assert states(asking) == ["superseded"]
     ((result,),) = asking.conversation.query("SELECT result FROM tool_calls")
     assert reason in str(result)
+
+
+def test_a_call_stays_refused_if_its_worker_died_before_it_ended_it(asking: ApprovalHarness) -> None:
+    approval = asking.ask_whatsapp()
+    asking.answer(asking.user_of(approval), approval, YES)
+    asking.conversation.query("UPDATE tools SET description = 'other' WHERE name = 'page' RETURNING id")
+    with asking.conversation.database.transaction(asking.conversation.tenant_id) as tx:  # the transaction of its lease
+        call = tools_store.find_call(tx, approval.tool_call_id)
+        assert call
+        assert approvals.claim(tx, call, None, asking.conversation.clock())[1]
+    asking.dispatch(approval)
+    assert asking.runs == []
+    assert "changed" in asking.run_result_turn()
+
+
+def test_an_approved_call_of_unknown_outcome_is_run_again_by_an_administrator(asking: ApprovalHarness) -> None:
+    approval = asking.ask_whatsapp()
+    asking.write("Yes", "m2")
+    asking.problems.append(OutcomeUnknown())
+    asking.dispatch(approval)
+    asking.run_result_turn("I do not know.")
+    assert asking.conversation.query("SELECT state FROM tool_calls WHERE name = 'page'") == [("unknown",)]
+    admin, now = asking.conversation.admin, asking.conversation.clock()
+    with asking.conversation.database.transaction(admin) as tx:
+        calls.resolve_call(admin, tx, approval.tool_call_id, "run_again", now)
+    asking.dispatch(approval)
+    assert len(asking.runs) == 2
+    assert asking.conversation.query("SELECT state FROM tool_calls WHERE name = 'page'") == [("done",)]
+
+
+def test_yes_to_what_a_person_wrote_is_no_consent(asking: ApprovalHarness) -> None:
+    approval, desk = asking.ask_whatsapp(), asking.conversation
+    admin, now = desk.admin, desk.clock.now + timedelta(minutes=1)
+    with desk.database.transaction(admin) as tx:
+        inbox_messages.open_thread(admin, tx, approval.session_id, "member", "", now)
+    with desk.database.transaction(admin) as tx:
+        thread = threads.take(admin, tx, approval.session_id, now)
+        inbox_messages.say(admin, tx, approval.session_id, "Is the ladder still there?", thread.claim, "", now)
+    desk.clock.now += timedelta(minutes=2)
+    asking.write("Yes", "m2")
+    assert states(asking) == ["asked"]
+
+
+def test_the_outcome_waits_while_a_person_answers(asking: ApprovalHarness) -> None:
+    approval, desk = asking.ask_whatsapp(), asking.conversation
+    admin, now = desk.admin, desk.clock()
+    asking.write("Yes", "m2")
+    with desk.database.transaction(admin) as tx:
+        inbox_messages.open_thread(admin, tx, approval.session_id, "member", "", now)
+        claim = threads.take(admin, tx, approval.session_id, now).claim
+    asking.dispatch(approval)
+    with desk.database.transaction(admin) as tx:
+        inbox_messages.say(admin, tx, approval.session_id, "I am here.", claim, "", now)
+    desk.run_turn()
+    with desk.database.transaction(admin) as tx:
+        _, wakeup = inbox_messages.hand_back(admin, tx, approval.session_id, "", now)
+    desk.turns.send([wakeup.message])
+    assert '"outcome":"done"' in asking.run_result_turn().replace("\\", "")
 
 
 def test_nobody_but_the_person_asked_answers(asking: ApprovalHarness) -> None:

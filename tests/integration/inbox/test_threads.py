@@ -328,6 +328,43 @@ def test_a_snooze_ends_by_itself(conversation: ConversationHarness) -> None:
     assert conversation.query("SELECT state, snoozed_until FROM inbox_threads") == [("waiting", None)]
 
 
+def test_a_notice_that_comes_during_a_turn_waits_and_holds_nobody_up(conversation: ConversationHarness) -> None:
+    service = '{"service": {"waiting_minutes": 10}}'
+    conversation.query(f"UPDATE bindings SET inbox = '{service}' RETURNING id")
+    session_id = open_for_person(conversation)
+    conversation.query("UPDATE turns SET state = 'open' WHERE number = 1 RETURNING id")  # its worker died
+    conversation.clock.now += timedelta(minutes=11)
+    run_clock(conversation, session_id)
+    assert conversation.query("SELECT lease_until FROM sessions") == [(None,)]
+    assert kinds(conversation) == ["opened"]
+    conversation.query("UPDATE turns SET state = 'answered' WHERE number = 1 RETURNING id")
+    run_clock(conversation, session_id)
+    assert kinds(conversation) == ["opened", "escalated"]
+
+
+def test_after_a_notice_the_next_clock_is_looked_at_in_time(conversation: ConversationHarness) -> None:
+    service = '{"service": {"waiting_minutes": 60, "resolution_minutes": 70}}'
+    conversation.query(f"UPDATE bindings SET inbox = '{service}' RETURNING id")
+    session_id = open_for_person(conversation)
+    conversation.clock.now += timedelta(minutes=60)
+    now = conversation.clock()
+    work = DueWork(conversation.tenant_id, "inbox", session_id, now)
+    found = conversation.database.run(
+        conversation.tenant_id, lambda tx: inbox_clock.finder(conversation.outbox)(tx, work, now)
+    )
+    assert found
+    assert max(now - found.waiting_since, found.first_wait) <= timedelta(minutes=10)
+
+
+def test_a_note_that_is_sent_again_is_there_once(conversation: ConversationHarness) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    for client_id in ("n1", "n1", "n2"):
+        with conversation.database.transaction(person) as tx:
+            threads.add_note(person, tx, session_id, "Called.", conversation.clock(), client_id)
+    assert kinds(conversation).count("noted") == 2
+    assert conversation.query("SELECT count(*) FROM audit_log WHERE action = 'conversation.noted'") == [(2,)]
+
+
 def run_clock(conversation: ConversationHarness, session_id: UUID) -> None:
     work = DueWork(conversation.tenant_id, "inbox", session_id, conversation.clock())
     found = conversation.database.run(

@@ -178,7 +178,8 @@ def say_in_inbox_conversation(session_id: UUID, body: InboxMessage, caller: View
 def add_inbox_note(session_id: UUID, body: InboxNote, caller: Viewer) -> InboxNoteView:
     """Add a private note to a conversation."""
     with caller.transaction() as tx:
-        return InboxNoteView(id=threads.add_note(caller.principal, tx, session_id, body.text, caller.now))
+        note_id = threads.add_note(caller.principal, tx, session_id, body.text, caller.now, body.client_id)
+    return InboxNoteView(id=note_id)
 
 
 def _move(caller: Caller, session_id: UUID, move: Callable[[Transaction], object]) -> InboxConversationView:
