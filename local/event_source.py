@@ -81,10 +81,11 @@ class EventSource:
             except ClientError:
                 continue  # it came back meanwhile and is somebody else's
 
-    def count_messages(self) -> int:
-        """How many messages are on the queue: waiting, delayed or being worked on."""
+    def count_messages(self, *, with_delayed: bool = True) -> int:
+        """How many messages are on the queue: waiting, being worked on or, if they are asked for, delayed."""
+        wanted = _ATTRIBUTES if with_delayed else _ATTRIBUTES[:2]
         found = self._client.get_queue_attributes(QueueUrl=self.mapping.url, AttributeNames=["All"])
-        return sum(int(text) for name, text in found["Attributes"].items() if name in _ATTRIBUTES)
+        return sum(int(text) for name, text in found["Attributes"].items() if name in wanted)
 
 
 def _processed(records: Sequence[Mapping[str, Any]], answer: Any) -> Iterator[Mapping[str, Any]]:

@@ -24,8 +24,8 @@ interface Fixtures {
   findProblems: () => Promise<string[]>;
   /** Check that there is no such problem. */
   checkAccessibility: () => Promise<void>;
-  /** Save the page as it is now as NAME.PROJECT.png. */
-  saveScreenshot: (name: string) => Promise<void>;
+  /** Save the page, or another one, as it is now as NAME.PROJECT.png. */
+  saveScreenshot: (name: string, shown?: Page) => Promise<void>;
   /** Let the console ask for a sign-in, as everywhere but on a laptop. */
   leaveLaptop: () => Promise<void>;
   /** Sign in with an API key. */
@@ -88,8 +88,8 @@ export const test = base.extend<Options & Fixtures>({
   },
 
   saveScreenshot: async ({ page }, use, testInfo) => {
-    await use(async (name) => {
-      await page.screenshot({ path: join(SCREENSHOTS, `${name}.${testInfo.project.name}.png`) });
+    await use(async (name, shown = page) => {
+      await shown.screenshot({ path: join(SCREENSHOTS, `${name}.${testInfo.project.name}.png`) });
     });
   },
 });

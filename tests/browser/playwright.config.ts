@@ -13,7 +13,7 @@ const mobile = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch
 /** Every page is opened in every project; a behaviour is tested once, at the size where it is hardest. */
 const pages = "pages.spec.ts";
 const atMobileSize = "chat.spec.ts";
-const atBothSizes = "approvals.spec.ts";
+const atBothSizes = ["approvals.spec.ts", "people.spec.ts"];
 
 export default defineConfig({
   testDir: ".",
@@ -32,7 +32,7 @@ export default defineConfig({
   },
   projects: [
     { name: "desktop-light", use: { ...desktop, colorScheme: "light" }, testIgnore: atMobileSize },
-    { name: "mobile-light", use: { ...mobile, colorScheme: "light" }, testMatch: [pages, atMobileSize, atBothSizes] },
+    { name: "mobile-light", use: { ...mobile, colorScheme: "light" }, testMatch: [pages, atMobileSize, ...atBothSizes] },
     { name: "desktop-dark", use: { ...desktop, colorScheme: "dark" }, testMatch: pages },
     { name: "mobile-dark", use: { ...mobile, colorScheme: "dark" }, testMatch: pages },
   ],

@@ -22,6 +22,7 @@ from tests.chaos import (
 from tests.chaos.chaos_environment import ChaosEnvironment, open_chaos_environment
 from tests.chaos.experiments import Experiment
 from tests.chaos.kill_suite import kill_everywhere
+from tests.chaos.people_scenarios import PEOPLE_SCENARIOS, PEOPLE_SCRIPTS
 from tests.chaos.redrive_kills import kill_redrives
 from tests.chaos.report import ResultRow
 from tests.chaos.scenarios import SCENARIOS, SCRIPTS
@@ -41,7 +42,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
 }
 """By the name that --only knows them by, in the order in which they are tried."""
 
-KILLS, REDRIVE = "kills", "redrive"
+KILLS, PEOPLE, REDRIVE = "kills", "people", "redrive"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(width=None if sys.stdout.isatty() else 180, highlight=False)
     begun = time.monotonic()
     try:
-        with open_chaos_environment(SCRIPTS) as running:
+        with open_chaos_environment({**SCRIPTS, **PEOPLE_SCRIPTS}) as running:
             rows = _run_suite(running, asked.only, lambda line: console.print(f"   {line}", style="dim"))
     except StackError as problem:
         console.print(f"[red]parlour:[/] {problem}")
@@ -68,11 +69,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[str], None]) -> list[ResultRow]:
     rows: list[ResultRow] = []
-    begun = time.monotonic()
-    wanted = [scenario for scenario in SCENARIOS if not only or KILLS in only or scenario.name in only]
-    if wanted:
-        rows += kill_everywhere(running, running.create_tenant("kills"), wanted, say)
-        say(f"kills: {time.monotonic() - begun:.0f} s")
+    for name, scenarios in ((KILLS, SCENARIOS), (PEOPLE, PEOPLE_SCENARIOS)):
+        begun = time.monotonic()
+        wanted = [scenario for scenario in scenarios if not only or name in only or scenario.name in only]
+        if wanted:
+            rows += kill_everywhere(running, running.create_tenant(name, with_people=name == PEOPLE), wanted, say)
+            say(f"{name}: {time.monotonic() - begun:.0f} s")
     if not only or REDRIVE in only:
         begun = time.monotonic()
         rows += kill_redrives(running, running.create_tenant("redrive"), say)
@@ -87,7 +89,7 @@ def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[st
 
 
 def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    names = [KILLS, *(scenario.name for scenario in SCENARIOS), REDRIVE, *EXPERIMENTS]
+    names = [KILLS, PEOPLE, *(one.name for one in (*SCENARIOS, *PEOPLE_SCENARIOS)), REDRIVE, *EXPERIMENTS]
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument(
         "--only",

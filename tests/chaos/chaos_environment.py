@@ -7,23 +7,27 @@ import json
 import os
 import re
 import shutil
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import httpx2
 import psycopg
+from aiosmtpd.controller import Controller
 
 from local import emulator, queues
 from local.database import APP_ROLE, Cluster
 from local.event_source import EventSource, EventSourceMapping
-from local.gupshup_webhooks import text_message
+from local.gupshup_webhooks import button_reply, text_message
 from local.interrupts import StopSignals
 from local.processes import ProcessGroup
 from local.scripted_model import Script, ScriptedModel
@@ -61,6 +65,8 @@ _MAX_CONNECTIONS = 400
 """Each worker keeps one or two, those of a trial that is over too, and fifty turns at once have a worker for every
 step."""
 
+_TOOLS_BY_SUBJECT = {"Survey": "order_survey", "Crane": "order_crane", "Hoist": "order_hoist"}
+
 _TENANTS_WITH_OFFICE = (
     "cap",
     "cap-probe",
@@ -72,9 +78,11 @@ _TENANTS_WITH_OFFICE = (
     "killed",
     "killed-probe",
     "kills",
+    "people",
     "poison",
     "redrive",
     "reduced",
+    "reduced-people",
     "sequence",
     "sequence-probe",
     "stalled0",
@@ -101,6 +109,28 @@ class SimulatedServers:
     gateway: str
 
 
+class Mailbox:
+    """An SMTP server, and the mails that it took."""
+
+    def __init__(self) -> None:
+        self.mails: list[Message] = []
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self._controller = Controller(self, hostname="127.0.0.1", port=port)
+
+    def start(self) -> str:
+        """Listen, and return the server's address."""
+        self._controller.start()
+        return f"smtp://127.0.0.1:{self._controller.port}"
+
+    def stop(self) -> None:
+        self._controller.stop()
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd's name
+        self.mails.append(message_from_bytes(envelope.content))
+        return "250 OK"
+
+
 class ChaosEnvironment:
     """Everything that runs, and what one may do with it from outside."""
 
@@ -112,8 +142,10 @@ class ChaosEnvironment:
         model: ScriptedModel,
         workers: WorkerPool,
         urls: Mapping[str, str],
+        mailbox: Mailbox,
     ) -> None:
         self.cluster = cluster
+        self.mailbox = mailbox
         self.servers = servers
         self.model = model
         self.workers = workers
@@ -166,18 +198,22 @@ class ChaosEnvironment:
         finally:
             opened.close()
 
-    def create_tenant(self, slug: str, *, cloud: bool = False, with_knowledge: bool = False) -> ChaosTenant:
-        """A new tenant with the chaos pack, or the `whole` example; its number is at Gupshup, or at Meta."""
+    def create_tenant(
+        self, slug: str, *, cloud: bool = False, with_knowledge: bool = False, with_people: bool = False
+    ) -> ChaosTenant:
+        """A new tenant with the chaos pack; its number is at Gupshup, or at Meta. The rest as `build_chaos_pack`."""
         app = f"1000{len(slug)}000" if cloud else f"Chaos-{slug}"
         desk = ChaosTenant(uuid7(datetime.now(UTC)), slug, app)
         for name in PACK_SECRETS:
-            self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
+            self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret" * 3)
         with self.database() as database:
             apply(
                 roles.operator_principal(desk.tenant_id),
                 database,
                 ConstantEmbedder(),
-                build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge),
+                build_chaos_pack(
+                    slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge, with_people=with_people
+                ),
                 datetime.now(UTC),
             )
         return desk
@@ -186,11 +222,22 @@ class ChaosEnvironment:
         """A telephone number that nobody has used here."""
         return f"+{next(self._numbers)}"
 
-    def webhook_payload(self, desk: ChaosTenant, number: str, text: str, message_id: str) -> JsonObject:
-        """What the provider's webhook says when somebody writes."""
-        return text_message(
-            app=desk.whatsapp_app, sender=number, name="Chaos", text=text, message_id=message_id, now=datetime.now(UTC)
-        )
+    def webhook_payload(
+        self, desk: ChaosTenant, number: str, text: str, message_id: str, button_id: str = ""
+    ) -> JsonObject:
+        """What the provider's webhook says when somebody writes, or presses the button of that id."""
+        app, now = desk.whatsapp_app, datetime.now(UTC)
+        if button_id:
+            return button_reply(
+                app=app,
+                sender=number,
+                name="Chaos",
+                title=text,
+                button_id=button_id,
+                message_id=message_id,
+                now=now,
+            )
+        return text_message(app=app, sender=number, name="Chaos", text=text, message_id=message_id, now=now)
 
     def texts_by_phone(self) -> dict[str, list[str]]:
         """The texts that phones have received, by number."""
@@ -201,18 +248,32 @@ class ChaosEnvironment:
 
     def effect_counts(self) -> dict[tuple[str, str], int]:
         """How often the office has done something, by tool and signature."""
-        done = httpx2.get(f"{self.servers.office}/done", timeout=10).json()
+        done = self._done_at_office()
         found: Counter[tuple[str, str]] = Counter()
         for kept in done["notifications"]:
             found["notify_foreman", _find_signature(kept)] += 1
         for kept in done["rfis"]:
-            found["order_survey" if kept["subject"].startswith("Survey") else "raise_rfi", _find_signature(kept)] += 1
+            found[_find_tool(kept["subject"]), _find_signature(kept)] += 1
         return found
+
+    def notification_counts(self) -> Counter[str]:
+        """How many mails, and webhooks, have come by the id of their notification."""
+        ids = [str(mail["Message-ID"]).strip("<>").partition("@")[0] for mail in self.mailbox.mails]
+        return Counter([*ids, *(kept["key"] for kept in self._done_at_office()["notifications"])])
+
+    def _done_at_office(self) -> dict[str, list[dict[str, Any]]]:
+        done: dict[str, list[dict[str, Any]]] = httpx2.get(f"{self.servers.office}/done", timeout=10).json()
+        return done
 
     def dead_letters(self) -> dict[str, int]:
         """How many messages lie in each dead-letter queue that is not empty."""
         counts = {name: queue.count_messages() for name, queue in self.dead_letter_queues.items()}
         return {name: count for name, count in counts.items() if count}
+
+
+def _find_tool(subject: str) -> str:
+    """Which of the tools that leave a request for information left this one."""
+    return next((tool for word, tool in _TOOLS_BY_SUBJECT.items() if subject.startswith(word)), "raise_rfi")
 
 
 def _find_signature(kept: JsonObject) -> str:
@@ -268,9 +329,13 @@ def open_chaos_environment(
         urls = queues.create_queues(emulator.client("sqs", endpoint), "chaos")
         environment = _function_environment(cluster, endpoint, servers, model, urls, "" if offline else "chaos")
         environment |= extra_variables or {}
+        mailbox = Mailbox()
+        smtp_url = mailbox.start()
+        running.callback(mailbox.stop)
+        environment |= {"MAIL_FROM": "parlour@chaos.example", "SMTP_URL": smtp_url}
         workers = gateway.workers = WorkerPool(environment, folder / "logs")
         running.callback(workers.stop)
-        opened = ChaosEnvironment(cluster, endpoint, servers, model, workers, urls)
+        opened = ChaosEnvironment(cluster, endpoint, servers, model, workers, urls, mailbox)
         running.callback(opened.close)
         yield opened
 

@@ -28,10 +28,11 @@ SELECT count(*) FROM steps p JOIN turns t ON t.id = p.turn_id JOIN sessions s ON
 class Conversation:
     """One phone's conversation. `boundary` is None where nobody is killed.
 
-    deaths      where its workers die; taken out as they happen.
-    unpaid      at the moment of death: model answers that were given and not committed.
-    redelivered deliveries after a message's first.
-    late        workers that ran out of time and were killed for it.
+    kill_points          where its workers die; taken out as they happen.
+    invocations          how often each function was invoked in this phase.
+    uncommitted_answers  at the moment of death: model answers that were given and not committed.
+    redeliveries         deliveries after a message's first.
+    timed_out_workers    workers that ran out of time and were killed for it.
     """
 
     scenario: Scenario
@@ -42,6 +43,7 @@ class Conversation:
     invocations: Counter[str] = field(default_factory=Counter)
     recorded_calls: dict[Invocation, tuple[str, ...]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    phase: int = 0
     uncommitted_answers: int = 0
     redeliveries: int = 0
     timed_out_workers: int = 0
@@ -53,6 +55,11 @@ class Conversation:
     def recovery_seconds(self) -> float:
         """From the death to the last thing that happened."""
         return self.ended_at - self.died_at if self.died_at is not None else 0.0
+
+    def begin_phase(self, phase: int) -> None:
+        """Count invocations from the start again."""
+        self.phase = phase
+        self.invocations.clear()
 
 
 class Conversations:
@@ -88,14 +95,14 @@ class Conversations:
     def wrap_delivery(self, delivery: Delivery) -> Tripwire | None:
         """What becomes of this invocation: one that is to be recorded is, and one whose end has come dies."""
         conversation = self._find_conversation(delivery)
-        return self._make_tripwire(conversation, delivery.function) if conversation else None
+        return self._make_tripwire(conversation, self._label(delivery)) if conversation else None
 
     def record_result(self, delivery: Delivery, ended: InvocationResult, begun: float) -> None:
         """Note what became of an invocation."""
         conversation = self._find_conversation(delivery)
         if conversation:
             conversation.redeliveries += delivery.receive_count > 1
-            self._record_end(conversation, delivery.function, ended, begun)
+            self._record_end(conversation, self._label(delivery), ended, begun)
 
     def invoke(self, conversation: Conversation, function: str, event: Any, seconds: float) -> InvocationResult:
         """What somebody outside asks for directly and, when it died, asks for again."""
@@ -111,15 +118,15 @@ class Conversations:
                 conversation.problems.append(f"{function} never answered: {ended.answer}")
                 return ended
 
-    def send_message(self, conversation: Conversation, message: str = "m") -> None:
-        """One webhook, until it is answered."""
+    def send_message(self, conversation: Conversation, message: str = "m", text: str = "", button_id: str = "") -> None:
+        """One webhook, until it is answered: a text, or the button of that id that has the text for its title."""
         script = conversation.scenario.script
-        text = f"{PERSONAL_STATEMENT} chaos {script} {conversation.tag}. How wide is the crack at C4?"
+        said = text or f"{PERSONAL_STATEMENT} chaos {script} {conversation.tag}. How wide is the crack at C4?"
         payload = self.world.webhook_payload(
-            self.desk, conversation.phone_number, text, f"{message}-{conversation.tag}"
+            self.desk, conversation.phone_number, said, f"{message}-{conversation.tag}", button_id
         )
         ended = self.invoke(conversation, "inbound", webhook_event(payload), 10)
-        answer = getattr(ended.answer, "answer", ended.answer)
+        answer = unwrap_answer(ended)
         if not isinstance(answer, Mapping) or answer.get("statusCode") != 200:
             conversation.problems.append(f"the webhook was answered with {answer}")
 
@@ -131,7 +138,7 @@ class Conversations:
     def _make_tripwire(self, conversation: Conversation, function: str) -> Tripwire | None:
         with self._lock:
             conversation.invocations[function] += 1
-            invocation = (function, conversation.invocations[function])
+            invocation = Invocation(function, conversation.invocations[function], conversation.phase)
             point = conversation.kill_points.pop(invocation, None)
         if point is None and not self._records_calls:
             return None
@@ -146,16 +153,33 @@ class Conversations:
             conversation.timed_out_workers += 1  # on a busy machine: one death more, which has to be survived as well
             self.count_uncommitted(conversation)
         elif isinstance(ended.answer, RecordedInvocation):
-            invocation = (function, conversation.invocations[function])
+            invocation = Invocation(function, conversation.invocations[function], conversation.phase)
             conversation.recorded_calls[invocation] = ended.answer.calls
+
+    def _label(self, delivery: Delivery) -> str:
+        """Return the function, with the medium of a notification: the two of an event come in no order."""
+        notification_id = delivery.body.get("notification_id")
+        if notification_id is None:
+            return delivery.function
+        key = f"medium of {notification_id}"
+        if key not in self._known:
+            self._known[key] = str(self.world.value("SELECT medium FROM notifications WHERE id = %s", notification_id))
+        return f"{delivery.function} of {self._known[key]}"
 
     def _find_conversation(self, delivery: Delivery) -> Conversation | None:
         number = find_phone_number(self.world, delivery.body, self._known)
         return self._by_number.get(number or "")
 
 
+def unwrap_answer(ended: InvocationResult) -> Any:
+    """Return what the handler answered, also where its calls were recorded."""
+    return getattr(ended.answer, "answer", ended.answer)
+
+
 _PHONE_QUERIES = {
     "session_id": "SELECT u.phone FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = %s",
+    "notification_id": """SELECT u.phone FROM notifications n JOIN sessions s ON s.id = n.session_id
+                            JOIN users u ON u.id = s.user_id WHERE n.id = %s""",
     "outbox_id": "SELECT recipient FROM outbox WHERE id = %s",
     "tool_call_id": """SELECT u.phone FROM tool_calls c JOIN turns t ON t.id = c.turn_id
                          JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id WHERE c.id = %s""",

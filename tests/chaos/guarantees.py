@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parlour.channels import outbox
+from parlour.notifications import notifications
 from parlour.tenancy import roles
 from parlour.tools import calls
 from tests.chaos.chaos_environment import ChaosEnvironment, ChaosTenant
@@ -53,6 +54,25 @@ SELECT d.key, count(*) FROM fact_decisions d JOIN users u ON u.id = d.user_id
  WHERE u.phone = %s AND d.decision = 'new' GROUP BY d.key ORDER BY d.key
 """
 
+_SESSIONS = "SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.phone = %s"
+
+ROWS: Mapping[str, str] = {
+    "approvals": f"SELECT state FROM approvals WHERE session_id = ({_SESSIONS}) ORDER BY created_at",
+    "thread": f"SELECT state, assignee FROM inbox_threads WHERE session_id = ({_SESSIONS})",
+    "inbox events": f"""SELECT kind, count(*) FROM inbox_events WHERE session_id = ({_SESSIONS})
+                         GROUP BY kind ORDER BY min(number)""",
+    "notifications": f"SELECT event, medium FROM notifications WHERE session_id = ({_SESSIONS}) ORDER BY medium",
+    "authors": f"""SELECT metadata ->> 'author' FROM messages
+                    WHERE session_id = ({_SESSIONS}) AND metadata ? 'author' ORDER BY position""",
+    "desks": f"""SELECT b.slug FROM turns t JOIN bindings b ON b.id = t.binding_id
+                  WHERE t.session_id = ({_SESSIONS}) ORDER BY t.number""",
+    "handoffs": f"""SELECT b.slug FROM handoffs h JOIN bindings b ON b.id = h.to_binding_id
+                     WHERE h.session_id = ({_SESSIONS})""",
+}
+"""What a scenario's `expected_rows` are compared with, of one phone's conversation."""
+
+_NOTIFICATIONS = f"SELECT id, medium, state FROM notifications WHERE session_id = ({_SESSIONS})"
+
 _ACCEPTED_STATES = frozenset({"sent", "delivered", "read"})
 
 
@@ -62,12 +82,14 @@ class ExternalState:
 
     phones    texts by number.
     effects   how often the office did what a tool and a signature name.
-    shown     ids of the calls and replies under "Needs attention".
+    shown     ids of the calls, replies and notifications under "Needs attention".
+    notified  mails and webhooks by the id of their notification.
     """
 
     texts_by_phone: Mapping[str, Sequence[str]]
     effect_counts: Mapping[tuple[str, str], int]
     attention_ids: frozenset[str]
+    notification_counts: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +106,9 @@ def read_external_state(world: ChaosEnvironment, desk: ChaosTenant) -> ExternalS
     with world.database() as database, database.transaction(operator) as tx:
         unknown = [str(call.id) for call in calls.list_unknown(operator, tx, _MAX_ITEMS)]
         stuck = [str(row.id) for row in outbox.list_needing_decision(operator, tx, _MAX_ITEMS)]
-    return ExternalState(world.texts_by_phone(), world.effect_counts(), frozenset([*unknown, *stuck]))
+        untold = [str(row.id) for row in notifications.list_problems(operator, tx, _MAX_ITEMS)]
+    shown = frozenset([*unknown, *stuck, *untold])
+    return ExternalState(world.texts_by_phone(), world.effect_counts(), shown, world.notification_counts())
 
 
 def check_conversation(world: ChaosEnvironment, external_state: ExternalState, conversation: Conversation) -> Verdict:
@@ -97,6 +121,8 @@ def check_conversation(world: ChaosEnvironment, external_state: ExternalState, c
         *_check_model_calls(world, conversation, notes),
         *_check_effects(world, external_state, conversation, notes),
         *_check_replies(world, external_state, conversation, notes),
+        *_check_notifications(world, external_state, conversation, notes),
+        *_check_rows(world, conversation),
         *check_facts(world, conversation, ["name"]),
     ]
     if conversation.timed_out_workers:
@@ -132,7 +158,7 @@ def _check_answered(world: ChaosEnvironment, conversation: Conversation) -> Iter
     """No message lost, no turn twice, one reply row each."""
     messages = world.rows(_MESSAGES, conversation.phone_number)
     written = [state for state, kind in messages if kind == "text"]
-    if written != ["answered"]:
+    if written != ["answered"] * conversation.scenario.texts:
         yield f"the message is there {len(written)} times, {written}"
     waiting = [state for state, _ in messages if state not in {"answered", "ignored"}]
     if waiting:
@@ -169,6 +195,10 @@ def _check_effects(
     for effect in conversation.scenario.effects:
         done = seen.effect_counts.get((effect.tool, conversation.tag), 0)
         call_id, state = states.get(effect.tool, ("", "missing"))
+        if not effect.is_allowed:
+            if (done, state) != (0, "failed"):
+                yield f"{effect.tool} is {state} and was done {done} times, and nobody agreed to it"
+            continue
         yield from _check_effect(effect, done, state, is_shown=call_id in seen.attention_ids)
         if state == "unknown":
             notes.append(f"{effect.tool} unknown and shown ({'done' if done else 'not done'})")
@@ -206,3 +236,27 @@ def _check_replies(
                 yield "a reply is unknown and nobody is shown it"
     if phone:
         yield f"the phone has what is in no outbox: {list(phone)}"
+
+
+def _check_notifications(
+    world: ChaosEnvironment, seen: ExternalState, conversation: Conversation, notes: list[str]
+) -> Iterator[str]:
+    """No mail twice; a webhook that comes again has the same key; one of which nobody knows is shown."""
+    for notification_id, medium, state in world.rows(_NOTIFICATIONS, conversation.phone_number):
+        came = seen.notification_counts.get(str(notification_id), 0)
+        if medium == "email" and came > 1:
+            yield f"a mail came {came} times"
+        if state == "sent" and not came:
+            yield f"the {medium} is sent and never came"
+        if state == "unknown":
+            notes.append(f"{medium} unknown and shown ({'arrived' if came else 'not sent'})")
+            if str(notification_id) not in seen.attention_ids:
+                yield f"the {medium} is unknown and nobody is shown it"
+        elif state != "sent":
+            yield f"the {medium} is {state}"
+
+
+def _check_rows(world: ChaosEnvironment, conversation: Conversation) -> Iterator[str]:
+    for name, expected in conversation.scenario.expected_rows.items():
+        if (found := world.rows(ROWS[name], conversation.phone_number)) != expected:
+            yield f"{name}: {found} instead of {expected}"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.chaos import people
 from tests.chaos.chaos_environment import ChaosEnvironment, ChaosTenant
 from tests.chaos.conversations import Conversation, Conversations
 from tests.chaos.guarantees import ExternalState, check_conversation, check_tenant, read_external_state
@@ -14,7 +15,14 @@ from tests.chaos.scenarios import Boundary, Scenario, list_boundaries
 _IDLE_TIMEOUT_SECONDS = 900.0
 """How long everything may take to come to rest."""
 
-_MAKE_WORK_DUE = "UPDATE work_due SET due_at = now() - interval '1 second' WHERE tenant_id = %s RETURNING kind, id"
+_MAX_SWEEPS = 5
+"""Each looks at two hundred pieces of work."""
+
+_MAKE_WORK_DUE = """
+UPDATE work_due SET due_at = now() - interval '1 second'
+ WHERE tenant_id = %s AND kind IN ('session', 'outbox', 'tool_call', 'notification', 'approval', 'inbox')
+RETURNING kind, id
+"""
 """Time travel for the sweep alone: as if the minutes of grace had passed."""
 
 _SCHEDULED_EVENT: dict[str, Any] = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
@@ -69,13 +77,24 @@ def record_clean_runs(world: ChaosEnvironment, desk: ChaosTenant, scenarios: Seq
 
 
 def run_until_idle(conversations: Conversations, begun: list[Conversation]) -> None:
-    """Everybody writes, and everything is delivered until nothing is left; then the sweep has its turn."""
-    pump = QueuePoller(conversations.world, conversations.wrap_delivery, conversations.record_result)
+    """Everybody writes and does what follows, and everything is delivered until nothing is left; then the sweep has its
+    turn.
+
+    Where people act in rounds, no round waits for delayed wake-ups: the sweep does at once what they are for.
+    """
+    rounds = max((len(one.scenario.follow_ups) for one in begun), default=0)
+    pump = QueuePoller(
+        conversations.world, conversations.wrap_delivery, conversations.record_result, waits_for_delayed=not rounds
+    )
     conversations.write_all(begun)
     rested = pump.run(_IDLE_TIMEOUT_SECONDS)
-    for _ in range(2):
-        if _run_sweep(conversations):
-            rested = pump.run(_IDLE_TIMEOUT_SECONDS)
+    for phase in range(1, 1 + rounds):
+        people.act(conversations, [one for one in begun if len(one.scenario.follow_ups) >= phase], phase)
+        rested = pump.run(_IDLE_TIMEOUT_SECONDS)
+    for _ in range(_MAX_SWEEPS):
+        if not _run_sweep(conversations):
+            break
+        rested = pump.run(_IDLE_TIMEOUT_SECONDS)
     if not rested:
         for conversation in conversations.conversations:
             conversation.problems.append(f"nothing came to rest: {pump.count_messages()}")
@@ -97,12 +116,14 @@ SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id JOIN messages m ON 
 UNION ALL SELECT o.id FROM outbox o WHERE o.recipient = %s AND o.state IN ('pending', 'sending')
 UNION ALL SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id JOIN sessions s ON s.id = t.session_id
             JOIN users u ON u.id = s.user_id WHERE u.phone = %s AND c.state IN ('reserved', 'running')
+UNION ALL SELECT n.id FROM notifications n JOIN sessions s ON s.id = n.session_id JOIN users u ON u.id = s.user_id
+           WHERE u.phone = %s AND n.state IN ('pending', 'sending')
 """
 
 
 def _is_waiting(world: ChaosEnvironment, conversation: Conversation, due: list[tuple[Any, ...]]) -> bool:
     """Whether something of this conversation is due that nobody else would have seen to."""
-    mine = {row[0] for row in world.rows(_OPEN_WORK, *[conversation.phone_number] * 3)}
+    mine = {row[0] for row in world.rows(_OPEN_WORK, *[conversation.phone_number] * 4)}
     return any(thing in mine for _, thing in due)
 
 
@@ -118,11 +139,12 @@ def to_row(world: ChaosEnvironment, external_state: ExternalState, conversation:
             broken_guarantees=verdict.broken_guarantees,
             redeliveries=conversation.redeliveries,
         )
-    function, ordinal = boundary.invocation
+    function, ordinal, phase = boundary.invocation
+    after = f" after round {phase}" if phase else ""
     return ResultRow(
         boundary.scenario.name,
         boundary.point.call,
-        function=function if ordinal == 1 else f"{function} ({ordinal})",
+        function=(function if ordinal == 1 else f"{function} ({ordinal})") + after,
         number=boundary.number,
         is_after=boundary.point.is_after,
         outcome=verdict.outcome,

@@ -13,10 +13,10 @@ from tests.chaos.guarantees import check_facts
 from tests.chaos.kill_suite import run_until_idle
 from tests.chaos.queue_poller import WORKER_SLOTS
 from tests.chaos.report import ResultRow
-from tests.chaos.scenarios import Boundary, Scenario, list_boundaries
+from tests.chaos.scenarios import Boundary, Invocation, Scenario, list_boundaries
 
-EXTRACTION = Scenario("remember", "remembers", (("memory_extractor", 1),))
-SUMMARY = Scenario("sum up", "remembers", (("memory_extractor", 1),), turns=9)
+EXTRACTION = Scenario("remember", "remembers", (Invocation("memory_extractor"),))
+SUMMARY = Scenario("sum up", "remembers", (Invocation("memory_extractor"),), turns=9)
 """Nine turns are eighteen messages: past sixteen a summary is wanted."""
 
 _CRITICAL_CALLS = ("database: commit", "model: POST /v1/messages, the answer")

@@ -38,11 +38,12 @@ type InvocationObserver = Callable[[Delivery, InvocationResult, float], None]
 
 
 class QueuePoller:
-    """Lambda's pollers. `plan` and `seen` are called from several threads.
+    """Lambda's pollers. `wrap_delivery` and `observe` are called from several threads.
 
-    seconds   what an invocation may take, if not what its mapping says.
-    intake    envelopes that the receiver is given at once.
-    patience  seconds that a queue which stays empty is left alone, at most.
+    seconds            what an invocation may take, if not what its mapping says.
+    intake_batch_size  envelopes that the receiver is given at once.
+    max_poll_seconds   for which a queue that stays empty is left alone, at most.
+    waits_for_delayed  whether a queue is empty only when nothing comes later either.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class QueuePoller:
         seconds: float | None = None,
         intake_batch_size: int = 1,
         max_poll_seconds: float = _MAX_POLL_SECONDS,
+        waits_for_delayed: bool = True,
     ) -> None:
         self._world = world
+        self._waits_for_delayed = waits_for_delayed
         self._sources = (
             world.event_sources if seconds is None else [source.with_timeout(seconds) for source in world.event_sources]
         )
@@ -90,7 +93,9 @@ class QueuePoller:
 
     def count_messages(self) -> dict[str, int]:
         """How many messages each queue holds; empty ones are left out."""
-        counts = {source.mapping.name: source.count_messages() for source in self._sources}
+        counts = {
+            source.mapping.name: source.count_messages(with_delayed=self._waits_for_delayed) for source in self._sources
+        }
         return {name: count for name, count in counts.items() if count}
 
     def _poll_once(self, threads: ThreadPoolExecutor) -> bool:

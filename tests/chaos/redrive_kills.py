@@ -10,10 +10,18 @@ from tests.chaos.guarantees import check_tenant, read_external_state
 from tests.chaos.kill_suite import BoundaryFilter, ProgressCallback, all_boundaries, run_until_idle, to_row
 from tests.chaos.operator_requests import redrive_dead_letters, redrive_turn
 from tests.chaos.report import ResultRow
-from tests.chaos.scenarios import BEFORE_REPLY, EFFECTS, MAX_TURN_ATTEMPTS, Boundary, Scenario, list_boundaries
+from tests.chaos.scenarios import (
+    BEFORE_REPLY,
+    EFFECTS,
+    MAX_TURN_ATTEMPTS,
+    Boundary,
+    Invocation,
+    Scenario,
+    list_boundaries,
+)
 
-PARKED_TURN = Scenario("redrive of a parked turn", "effects", (("http_api", 1),), steps=2, effects=EFFECTS)
-DEAD_LETTERS = Scenario("redrive of dead letters", "plain", (("http_api", 1),))
+PARKED_TURN = Scenario("redrive of a parked turn", "effects", (Invocation("http_api"),), steps=2, effects=EFFECTS)
+DEAD_LETTERS = Scenario("redrive of dead letters", "plain", (Invocation("http_api"),))
 
 _VISIBILITY_SECONDS = 62.0
 """For how long a dead letter stays in the hands of a redrive that died."""
@@ -113,7 +121,7 @@ def _park_turns(conversations: Conversations, parked: list[Conversation]) -> Non
     """Their turns' workers die until the turns are given up, each time with all done but the reply."""
     for conversation in parked:
         conversation.kill_points |= {
-            ("orchestrator", attempt): BEFORE_REPLY for attempt in range(1, MAX_TURN_ATTEMPTS + 1)
+            Invocation("orchestrator", attempt): BEFORE_REPLY for attempt in range(1, MAX_TURN_ATTEMPTS + 1)
         }
     run_until_idle(conversations, parked)
 

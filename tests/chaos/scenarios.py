@@ -1,21 +1,35 @@
 """What is killed: the ways of a message through the functions, and which of their invocations die where. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from local.scripted_model import Script, ToolUse
 from tests.chaos.tripwire import KillPoint
 
-type Invocation = tuple[str, int]
-"""A function and its how-manieth invocation for one conversation, from 1."""
+
+class Invocation(NamedTuple):
+    """A function and its how-manieth invocation for one conversation, from 1.
+
+    phase  0 while the user's first message is handled; from then on after how many rounds of `follow_ups`.
+    """
+
+    function: str
+    number: int = 1
+    phase: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A tool that changes something. `certain`: by its lookup one can always find out whether it was done."""
+    """A tool that changes something.
+
+    is_verifiable  by its lookup one can always find out whether it was done.
+    is_allowed     whether it may be done at all: nobody agreed to the others.
+    """
 
     tool: str
     is_verifiable: bool
+    is_allowed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +37,11 @@ class Scenario:
     """One way through the functions, and what there is in the end if nothing is lost and nothing is done twice.
 
     script        what the model plays.
-    killed        the invocations whose every port call is a boundary.
-    turns, steps  of the conversation, in all.
+    killed_invocations  those whose every port call is a boundary.
+    turns, steps  of the conversation, in all; texts: messages that its user writes.
+    follow_ups    what people do after the first message, in rounds, by the names in `people.ACTIONS`. Each round begins
+                  when nothing is on its way any more.
+    expected_rows what `guarantees.ROWS` finds in the end, by name.
     """
 
     name: str
@@ -33,6 +50,9 @@ class Scenario:
     turns: int = 1
     steps: int = 1
     effects: tuple[Effect, ...] = ()
+    texts: int = 1
+    follow_ups: tuple[tuple[str, ...], ...] = ()
+    expected_rows: Mapping[str, list[tuple[Any, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +97,15 @@ SCRIPTS: Mapping[str, Script] = {
 EFFECTS = (Effect(RAISE, is_verifiable=True), Effect(NOTIFY, is_verifiable=False))
 
 SCENARIOS = (
-    Scenario("accept", "plain", (("inbound", 1),)),
-    Scenario("receive", "plain", (("receiver", 1),)),
-    Scenario("plain turn", "plain", (("orchestrator", 1),)),
-    Scenario("send", "plain", (("outbound", 1),)),
-    Scenario("two effects", "effects", (("orchestrator", 1),), steps=2, effects=EFFECTS),
+    Scenario("accept", "plain", (Invocation("inbound"),)),
+    Scenario("receive", "plain", (Invocation("receiver"),)),
+    Scenario("plain turn", "plain", (Invocation("orchestrator"),)),
+    Scenario("send", "plain", (Invocation("outbound"),)),
+    Scenario("two effects", "effects", (Invocation("orchestrator"),), steps=2, effects=EFFECTS),
     Scenario(
         "heavy tool",
         "heavy",
-        (("orchestrator", 1), ("tool_dispatcher", 1), ("orchestrator", 2)),
+        (Invocation("orchestrator"), Invocation("tool_dispatcher"), Invocation("orchestrator", 2)),
         turns=2,
         steps=3,
         effects=(Effect(SURVEY, True),),

@@ -12,6 +12,7 @@ from tests.chaos.conversations import Conversation
 from tests.chaos.experiments import add_conversations, deliver_all, run_in_background
 from tests.chaos.queue_poller import QueuePoller
 from tests.chaos.report import ResultRow
+from tests.chaos.scenarios import Invocation
 from tests.chaos.tripwire import KillPoint
 
 CALLS, AT_ONCE = 10, 50
@@ -71,7 +72,7 @@ def run_kill_with_reservation(world: ChaosEnvironment) -> list[ResultRow]:
     desk, cap = _create_capped_tenant(world, "killed")
     _set_cap(world, desk, cap / CALLS)
     conversations, (victim, other) = add_conversations(world, desk, 2)
-    victim.kill_points[("orchestrator", 1)] = KillPoint("model: POST /v1/messages", is_after=False)
+    victim.kill_points[Invocation("orchestrator")] = KillPoint("model: POST /v1/messages", is_after=False)
     conversations.write_all([victim])
     pump = QueuePoller(world, conversations.wrap_delivery, conversations.record_result)
     pump.run(60, keep_running=lambda: victim.died_at is None, should_stop=lambda: victim.died_at is not None)

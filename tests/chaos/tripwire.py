@@ -1,13 +1,14 @@
 """Every call that a handler makes to the outside, with a name; and the sudden end of its process at one of them.
 
-Installed by a worker around one invocation, at the lowest seams there are: psycopg, botocore, httpx2. The product
-knows nothing of it.
+Installed by a worker around one invocation, at the lowest seams there are: psycopg, botocore, httpx2, smtplib. The
+product knows nothing of it.
 """
 
 import functools
 import os
 import re
 import signal
+import smtplib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -192,4 +193,6 @@ _PATCHED_CALLS: tuple[tuple[type, str, CallNamer], ...] = (
     (psycopg.Cursor, "executemany", _name_statement),
     (BaseClient, "_make_api_call", _name_aws_call),
     (httpx2.Client, "send", _name_http_call),
+    (smtplib.SMTP, "connect", lambda _names, _arguments: "mail: connect"),
+    (smtplib.SMTP, "send_message", lambda _names, _arguments: "mail: send"),
 )

@@ -14,7 +14,7 @@ from tests.chaos.experiments import add_conversations, deliver_all, list_broken_
 from tests.chaos.kill_suite import run_until_idle
 from tests.chaos.operator_requests import redrive_turn, send_request
 from tests.chaos.report import ResultRow
-from tests.chaos.scenarios import MAX_TURN_ATTEMPTS, TURN_STARTED, Scenario
+from tests.chaos.scenarios import MAX_TURN_ATTEMPTS, TURN_STARTED, Invocation, Scenario
 from tests.chaos.tripwire import KillPoint, Tripwire
 
 NEIGHBOURS = 20
@@ -32,7 +32,9 @@ def run_poison_message(world: ChaosEnvironment) -> list[ResultRow]:
     desk = world.create_tenant("poison")
     conversations, neighbours = add_conversations(world, desk, NEIGHBOURS)
     victim = conversations.add(_POISON_SCENARIO)
-    victim.kill_points = {("orchestrator", attempt): TURN_STARTED for attempt in range(1, MAX_TURN_ATTEMPTS + 1)}
+    victim.kill_points = {
+        Invocation("orchestrator", attempt): TURN_STARTED for attempt in range(1, MAX_TURN_ATTEMPTS + 1)
+    }
     begun: dict[str, float] = {}
     conversations.write_all([victim])
     for neighbour in neighbours:

@@ -36,7 +36,7 @@ def a_few(found: list[Boundary]) -> Sequence[Boundary]:
         boundary
         for boundary in found
         if boundary.point.call in DEADLY
-        and (boundary.scenario.name != "heavy tool" or boundary.invocation[0] == "tool_dispatcher")
+        and (boundary.scenario.name != "heavy tool" or boundary.invocation.function == "tool_dispatcher")
     ]
 
 

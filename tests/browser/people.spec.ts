@@ -1,0 +1,80 @@
+import type { Page } from "@playwright/test";
+
+import { TENANT } from "./api.ts";
+import { expect, test } from "./fixtures.ts";
+
+const CHAT = `chat.html#/${TENANT}/site-desk`;
+
+const replies = (page: Page, name: string) => page.getByRole("article", { name: `Reply of ${name}` });
+
+/** Write a message as the visitor of the page. */
+async function write(page: Page, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Message to Site desk" }).fill(text);
+  await page.keyboard.press("Enter");
+}
+
+test("a visitor asks for a person, is answered, handed back, and asks on", async ({
+  page,
+  context,
+  open,
+  checkAccessibility,
+  saveScreenshot,
+}) => {
+  test.slow();
+  const visitor = await context.newPage();
+  await visitor.goto(`./${CHAT}`);
+  const word = `gate ${Date.now().toString(36)}`;
+  await write(visitor, `I stand at ${word}. May I speak to a person?`);
+  await expect(replies(visitor, "Site desk")).toContainText("I have asked a colleague");
+
+  await open("#/inbox");
+  await page.getByRole("link", { name: new RegExp(word) }).click();
+  await expect(page.getByRole("status").getByText("Waits for a person")).toBeVisible();
+  await checkAccessibility();
+  await saveScreenshot("people-waiting");
+  await page.getByRole("button", { name: "Take" }).click();
+  await page.getByLabel("Reply", { exact: true }).fill("Joanna here. I come to the gate in five minutes.");
+  await checkAccessibility();
+  await saveScreenshot("people-reply");
+  await page.getByRole("button", { name: "Send" }).click();
+  await expect(replies(visitor, "Support")).toContainText("I come to the gate in five minutes.");
+
+  await write(visitor, "Up to which wind may we lift?");
+  await expect(page.getByRole("region", { name: "Messages" })).toContainText("Up to which wind may we lift?");
+  await expect(replies(visitor, "Site desk")).toHaveCount(1);
+  await page.getByRole("button", { name: "Hand back" }).click();
+  await page.getByLabel("Instruction").fill("They are at the gate.");
+  await checkAccessibility();
+  await page.getByRole("dialog").getByRole("button", { name: "Hand back" }).click();
+  await expect(page.getByRole("status").getByText("The agent answers")).toBeVisible();
+  await expect(replies(visitor, "Site desk").nth(1)).toContainText("9.8 m/s");
+  await expect(page.getByRole("region", { name: "Messages" })).toContainText("9.8 m/s");
+  await saveScreenshot("people-handed-back");
+
+  await write(visitor, "When does the crane come?");
+  await expect(replies(visitor, "Site desk").nth(2)).toContainText("crane");
+  await saveScreenshot("people-visitor", visitor);
+});
+
+test("a question moves to the other desk and back in one conversation", async ({
+  page,
+  open,
+  checkAccessibility,
+  saveScreenshot,
+}) => {
+  await open(CHAT);
+  await write(page, "May I speak to the contract desk?");
+  await expect(replies(page, "Site desk")).toContainText("Tobias");
+  await write(page, "What do we owe per day if we finish late?");
+  await expect(replies(page, "Contract desk")).toContainText("for each calendar day");
+  await checkAccessibility();
+  await saveScreenshot("people-desks");
+  await write(page, "Please hand me back to the site desk.");
+  await expect(replies(page, "Contract desk").nth(1)).toContainText("Asha");
+  await write(page, "Up to which wind may we lift?");
+  await expect(replies(page, "Site desk").nth(1)).toContainText("9.8 m/s");
+  await page.reload();
+  await expect(replies(page, "Contract desk")).toHaveCount(2);
+  await expect(replies(page, "Site desk").nth(1)).toContainText("9.8 m/s");
+  await saveScreenshot("people-desks-back");
+});
