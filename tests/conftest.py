@@ -144,6 +144,17 @@ def running_stack() -> Iterator[stack.Stack]:
         stack.keep_logs(folder, words.ROOT / ".parlour" / "logs" / "stories")
 
 
+@pytest.fixture(scope="session")
+def demo_stack() -> Iterator[stack.Stack]:
+    """A stack whose agents play the scenes of the example's pack."""
+    folder = words.ROOT / ".parlour" / f"stories-demo-{os.getpid()}"
+    try:
+        with stack.running(folder, model=words.DEMO) as running:
+            yield running
+    finally:
+        stack.keep_logs(folder, words.ROOT / ".parlour" / "logs" / "stories-demo")
+
+
 @pytest.fixture
 def now() -> datetime:
     return NOW

@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from tests.node import NODE
 from tests.stories.stack import Stack, plain_environment
@@ -12,19 +15,36 @@ FOLDER = Path(__file__).parent
 PLAYWRIGHT = FOLDER / "node_modules" / "@playwright" / "test" / "cli.js"
 
 
+#: The specs in which the agents play the scenes of the example's pack.
+DEMO_SPECS = ("people.spec.ts",)
+
+
 def test_console_works_in_a_browser(running_stack: Stack) -> None:
+    specs = [one.name for one in sorted(FOLDER.glob("*.spec.ts")) if one.name not in DEMO_SPECS]
+    _run_playwright(running_stack, specs)
+
+
+def test_people_and_agents_answer_in_a_browser(demo_stack: Stack) -> None:
+    _run_playwright(demo_stack, DEMO_SPECS)
+
+
+def _run_playwright(running: Stack, specs: Sequence[str]) -> None:
+    """Run the specs, or those of them that BROWSER_TESTS names."""
+    wanted = os.environ.get("BROWSER_TESTS", "").split()  # noqa: TID251 - a launcher
+    chosen = [word for word in wanted if any(word.partition(".")[0] in spec for spec in specs)] if wanted else specs
+    if not chosen:
+        pytest.skip(f"no spec is called {' or '.join(wanted)}")
     assert NODE.is_file(), "Node.js is missing: run `make environments`"
     assert PLAYWRIGHT.is_file(), "Playwright is missing: run `make environments`"
     environment = {
         **plain_environment(),
-        "CONSOLE_URL": f"{running_stack.url}/console/",
-        "CONSOLE_TENANT": running_stack.tenant,
-        "CONSOLE_OPERATOR_KEY": running_stack.operator_key,
-        "CONSOLE_WEBHOOK": running_stack.webhook,
+        "CONSOLE_URL": f"{running.url}/console/",
+        "CONSOLE_TENANT": running.tenant,
+        "CONSOLE_OPERATOR_KEY": running.operator_key,
+        "CONSOLE_WEBHOOK": running.webhook,
     }
-    only = os.environ.get("BROWSER_TESTS", "").split()  # noqa: TID251 - a launcher
-    command: list[str | Path] = [NODE, PLAYWRIGHT, "test", "--workers=1", *only]
-    output = []
+    command: list[str | Path] = [NODE, PLAYWRIGHT, "test", "--workers=1", *chosen]
+    output: list[str] = []
     with subprocess.Popen(
         command, cwd=FOLDER, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

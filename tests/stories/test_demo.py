@@ -1,26 +1,20 @@
 """What a newcomer sees without a model key: the example's scenes on a stack of their own."""
 
 import mailbox
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.stories import stack, words
+from tests.stories import words
 from tests.stories.clients import HTTP, Api, Phone, Visitor, cited_titles
 from tests.stories.stack import Stack, until
 
 
 @pytest.fixture(scope="module")
-def running_stack() -> Iterator[Stack]:
-    """Return a stack whose agents play their scenes."""
-    folder = words.ROOT / ".parlour" / f"stories-demo-{os.getpid()}"
-    try:
-        with stack.running(folder, model=words.DEMO) as running:
-            yield running
-    finally:
-        stack.keep_logs(folder, words.ROOT / ".parlour" / "logs" / "stories-demo")
+def running_stack(demo_stack: Stack) -> Stack:
+    """Return the stack whose agents play their scenes."""
+    return demo_stack
 
 
 def test_questions_about_documents_are_answered_with_their_sources(
