@@ -71,6 +71,7 @@ notifications:
 """
 
 _GUPSHUP_SETTINGS = re.compile(r"provider: gupshup\n( +)app: \w+\n +source: .*\n")
+_PEOPLE_SETTINGS = re.compile(r"^(?:inbox|notifications):.*\n(?:[ #].*\n)*", re.MULTILINE)
 _WHATSAPP_CHANNEL = re.compile(r"  whatsapp:\n(?:    .*\n)+")
 
 
@@ -98,6 +99,7 @@ def build_chaos_pack(
     }
     for before, after in mine.items():
         files = {name: text.replace(before, after) for name, text in files.items()}
+    files = {name: _PEOPLE_SETTINGS.sub("", text) for name, text in files.items()}
     if cloud:
         at_meta = rf'provider: whatsapp_cloud\n\1phone_number_id: "{app}"\n'
         files = {name: _GUPSHUP_SETTINGS.sub(at_meta, text) for name, text in files.items()}

@@ -84,7 +84,7 @@ def run_until_idle(conversations: Conversations, begun: list[Conversation]) -> N
     """
     rounds = max((len(one.scenario.follow_ups) for one in begun), default=0)
     pump = QueuePoller(
-        conversations.world, conversations.wrap_delivery, conversations.record_result, waits_for_delayed=not rounds
+        conversations.world, conversations.wrap_delivery, conversations.record_result, waits_for_wakeups=not rounds
     )
     conversations.write_all(begun)
     rested = pump.run(_IDLE_TIMEOUT_SECONDS)

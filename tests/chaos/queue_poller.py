@@ -43,7 +43,7 @@ class QueuePoller:
     seconds            what an invocation may take, if not what its mapping says.
     intake_batch_size  envelopes that the receiver is given at once.
     max_poll_seconds   for which a queue that stays empty is left alone, at most.
-    waits_for_delayed  whether a queue is empty only when nothing comes later either.
+    waits_for_wakeups  whether all is done only when no wake-up of the sweep comes later either.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class QueuePoller:
         seconds: float | None = None,
         intake_batch_size: int = 1,
         max_poll_seconds: float = _MAX_POLL_SECONDS,
-        waits_for_delayed: bool = True,
+        waits_for_wakeups: bool = True,
     ) -> None:
         self._world = world
-        self._waits_for_delayed = waits_for_delayed
+        self._waits_for_wakeups = waits_for_wakeups
         self._sources = (
             world.event_sources if seconds is None else [source.with_timeout(seconds) for source in world.event_sources]
         )
@@ -94,7 +94,10 @@ class QueuePoller:
     def count_messages(self) -> dict[str, int]:
         """How many messages each queue holds; empty ones are left out."""
         counts = {
-            source.mapping.name: source.count_messages(with_delayed=self._waits_for_delayed) for source in self._sources
+            source.mapping.name: source.count_messages(
+                with_delayed=self._waits_for_wakeups or source.mapping.name != "wakeups"
+            )
+            for source in self._sources
         }
         return {name: count for name, count in counts.items() if count}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.stories import words
+from tests.stories import stack, words
 from tests.stories.clients import HTTP, Api, Phone, Visitor, cited_titles
 from tests.stories.stack import Stack, until
 

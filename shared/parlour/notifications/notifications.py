@@ -23,6 +23,7 @@ from parlour.notifications import store
 from parlour.notifications.event import InboxEvent, NotificationSettings
 from parlour.notifications.store import NotificationProblem
 from parlour.principal import Principal
+from parlour.tenancy import users
 from parlour.tenancy.roles import require_role
 
 __all__ = ["NotificationProblem", "Resolution", "finder", "list_problems", "notify", "record_bounce", "resolve_problem"]
@@ -87,7 +88,7 @@ def list_problems(
 ) -> list[NotificationProblem]:
     """Return the notifications, of a session or of all, that were not delivered or may not have been. Needs viewer."""
     require_role(principal, "viewer")
-    return store.list_problems(tx, limit, session_id)
+    return store.list_problems(tx, principal.clearance, limit, session_id)
 
 
 def resolve_problem(
@@ -99,7 +100,7 @@ def resolve_problem(
     """
     require_role(principal, "admin")
     row = store.lock_notification(tx, notification_id)
-    if row is None:
+    if row is None or not users.can_read_session(principal, tx, row.session_id):
         raise NotFound("notification not found; reload the list")
     if row.state not in {"failed", "unknown"}:
         raise Conflict("this notification is decided already; reload the list")

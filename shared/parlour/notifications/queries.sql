@@ -50,9 +50,13 @@ UPDATE notifications
  WHERE id = %(id)s;
 
 -- name: list_problems
--- Notifications that were not delivered, or may not have been, oldest first.
+-- Notifications that were not delivered, or may not have been, oldest first; none of more clearance than the reader's.
 SELECT n.id, n.session_id, n.medium, n.recipient, n.state, n.problem, n.created_at
   FROM notifications n
- WHERE n.state IN ('failed', 'unknown') AND (%(session_id)s::uuid IS NULL OR n.session_id = %(session_id)s)
+  JOIN sessions s ON s.tenant_id = n.tenant_id AND s.id = n.session_id
+  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
+ WHERE n.state IN ('failed', 'unknown') AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+   AND (%(session_id)s::uuid IS NULL OR n.session_id = %(session_id)s)
  ORDER BY n.created_at, n.id
  LIMIT %(limit)s;

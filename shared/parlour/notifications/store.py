@@ -80,5 +80,6 @@ def set_state(tx: Transaction, notification_id: UUID, state: NotificationState, 
     tx.run(SQL["set_state"], id=notification_id, state=state, problem=problem, now=now)
 
 
-def list_problems(tx: Transaction, limit: int, session_id: UUID | None) -> list[NotificationProblem]:
-    return tx.all(SQL["list_problems"], NotificationProblem, limit=limit, session_id=session_id)
+def list_problems(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[NotificationProblem]:
+    values = {"clearance": clearance, "limit": limit, "session_id": session_id}
+    return tx.all(SQL["list_problems"], NotificationProblem, **values)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -405,6 +406,16 @@ class _Mail:
 
     def lookup(self, _context: ToolContext, _tool: Tool, /) -> JsonObject | None:
         return None
+
+
+def test_a_member_below_a_desk_that_answered_later_does_not_see_the_question(asking: ApprovalHarness) -> None:
+    approval = asking.ask_whatsapp()
+    asking.conversation.query("UPDATE sessions SET answering_clearance = 3 RETURNING id")
+    reader = replace(asking.conversation.admin, clearance=2)
+    with asking.conversation.database.transaction(reader) as tx:
+        assert approvals.list_approvals(reader, tx, only_open=False, limit=9).rows == []
+        with pytest.raises(NotFound):
+            approvals.get_approval(reader, tx, approval.id)
 
 
 def test_a_neighbour_does_not_see_the_question(asking: ApprovalHarness) -> None:

@@ -280,13 +280,22 @@ def test_an_agent_without_an_inbox_goes_on_after_a_failure(conversation: Convers
     assert conversation.query("SELECT count(*) FROM inbox_threads") == [(0,)]
 
 
-def test_a_viewer_below_the_clearance_finds_no_conversation(conversation: ConversationHarness) -> None:
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "UPDATE bindings SET clearance = 2",
+        "UPDATE users SET clearance = 2",
+        "UPDATE sessions SET answering_clearance = 2",  # as by a handoff to a desk that sees more
+    ],
+)
+def test_a_viewer_below_the_clearance_finds_no_conversation(conversation: ConversationHarness, raised: str) -> None:
     session_id = open_for_person(conversation)
-    conversation.query("UPDATE bindings SET clearance = 2 RETURNING id")
+    conversation.query(f"{raised} RETURNING id")
     reader = replace(add_member(conversation, "Vera", "viewer"), clearance=1)
     with conversation.database.transaction(reader) as tx:
         assert threads.list_threads(reader, tx, threads.ThreadFilter(), 10).rows == []
         assert events.list_events_after(reader, tx, 0, 10) == []
+        assert threads.count_threads(reader, tx).waiting == 0
         with pytest.raises(ParlourError):
             threads.get_thread(reader, tx, session_id)
     assert [row.thread.session_id for row in _listed(conversation)] == [session_id]

@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from email import message_from_bytes
 from email.message import Message
@@ -20,7 +20,7 @@ from moto import mock_aws
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ses.models import ses_backends
 
-from parlour.infra.errors import Conflict
+from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.queries import Query
 from parlour.jobs.sweep import SweepDependencies, handle_wakeup
@@ -141,10 +141,14 @@ def test_a_refused_address_is_visible_and_sent_again_by_a_person(
     desk.run(work, smtp)
 
     assert desk.states() == [("failed", "The mail server refused the address or the mail: 550 no such mailbox")]
-    admin = Principal(desk.harness.principal.tenant_id, "member", UUID(int=1), frozenset({"admin"}))
+    admin = Principal(desk.harness.principal.tenant_id, "member", UUID(int=1), frozenset({"admin"}), 3)
     database, now = desk.harness.database, desk.harness.now
+    desk.harness.query("UPDATE bindings SET clearance = 1 RETURNING id")
     with database.transaction(admin) as tx:
+        assert notifications.list_problems(replace(admin, clearance=0), tx, 10) == []
         [problem] = notifications.list_problems(admin, tx, 10)
+        with pytest.raises(NotFound):
+            notifications.resolve_problem(replace(admin, clearance=0), tx, problem.id, "dismiss", now)
         again = notifications.resolve_problem(admin, tx, problem.id, "send_again", now)
         with pytest.raises(Conflict):
             notifications.resolve_problem(admin, tx, problem.id, "dismiss", now)
@@ -216,7 +220,7 @@ def test_ses_sends_from_the_identity(desk: Desk, monkeypatch: pytest.MonkeyPatch
         desk.run(work, sender)
         assert desk.states()[0][0] == "failed"  # the identity is not verified yet
         client.create_email_identity(EmailIdentity="parlour@example.com")
-        admin = Principal(work.tenant_id, "member", UUID(int=1), frozenset({"admin"}))
+        admin = Principal(work.tenant_id, "member", UUID(int=1), frozenset({"admin"}), 3)
         with desk.harness.database.transaction(admin) as tx:
             notifications.resolve_problem(admin, tx, work.id, "send_again", desk.harness.now)
         desk.run(work, sender)
