@@ -32,7 +32,11 @@ export default defineConfig({
   },
   projects: [
     { name: "desktop-light", use: { ...desktop, colorScheme: "light" }, testIgnore: atMobileSize },
-    { name: "mobile-light", use: { ...mobile, colorScheme: "light" }, testMatch: [pages, atMobileSize, ...atBothSizes] },
+    {
+      name: "mobile-light",
+      use: { ...mobile, colorScheme: "light" },
+      testMatch: [pages, atMobileSize, ...atBothSizes],
+    },
     { name: "desktop-dark", use: { ...desktop, colorScheme: "dark" }, testMatch: pages },
     { name: "mobile-dark", use: { ...mobile, colorScheme: "dark" }, testMatch: pages },
   ],

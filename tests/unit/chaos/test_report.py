@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tests.chaos import report
 from tests.chaos.report import ResultRow
-from tests.chaos.scenarios import SCENARIOS, list_boundaries
+from tests.chaos.scenarios import SCENARIOS, Invocation, list_boundaries
 from tests.chaos.tripwire import WHOLE_INVOCATION, KillPoint, RecordedInvocation, Tripwire
 
 PLACES = {"phone.example": "phone"}
@@ -64,7 +64,7 @@ def test_the_process_gets_its_signal_just_before_or_just_after_the_call(
 
 def test_every_port_call_of_the_named_invocation_is_two_boundaries() -> None:
     (scenario,) = [one for one in SCENARIOS if one.name == "receive"]
-    found = list_boundaries(scenario, {("receiver", 1): ("a", "b"), ("orchestrator", 1): ("c",)})
+    found = list_boundaries(scenario, {Invocation("receiver", 1): ("a", "b"), Invocation("orchestrator", 1): ("c",)})
     assert [(one.number, one.point) for one in found] == [
         (1, KillPoint("a", is_after=False)),
         (1, KillPoint("a", is_after=True)),
@@ -75,7 +75,9 @@ def test_every_port_call_of_the_named_invocation_is_two_boundaries() -> None:
 
 def test_an_invocation_that_a_clean_run_never_made_is_named() -> None:
     with pytest.raises(LookupError, match=r"receive.*receiver"):
-        list_boundaries(next(one for one in SCENARIOS if one.name == "receive"), {("orchestrator", 1): ("c",)})
+        list_boundaries(
+            next(one for one in SCENARIOS if one.name == "receive"), {Invocation("orchestrator", 1): ("c",)}
+        )
 
 
 def rows(*, broken: tuple[str, ...] = ()) -> list[ResultRow]:
