@@ -123,8 +123,8 @@ def _wake_sweep(conversations: Conversations, conversation: Conversation, kind: 
     tenant_id = conversations.desk.tenant_id
     due_at = conversations.world.value(_MAKE_DUE, tenant_id, kind, work_id)
     work = {"tenant_id": str(tenant_id), "kind": kind, "id": str(work_id), "due_at": due_at.isoformat()}
-    record = {"messageId": str(work_id), "receiptHandle": "none", "body": json.dumps(work), "attributes": {}}
-    conversations.invoke(conversation, "sweep", {"Records": [record]}, 20)
+    wakeups = next(source for source in conversations.world.event_sources if source.mapping.name == "wakeups")
+    conversations.invoke(conversation, "sweep", {"Records": [wakeups.make_record(work)]}, 20)
 
 
 def _session_id(conversations: Conversations, conversation: Conversation) -> object:
