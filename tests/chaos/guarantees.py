@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parlour.channels import outbox
+from parlour.channels.whatsapp_format import format_whatsapp
 from parlour.notifications import notifications
 from parlour.tenancy import roles
 from parlour.tools import calls
@@ -166,8 +167,11 @@ def _check_answered(world: ChaosEnvironment, conversation: Conversation) -> Iter
     turns = world.rows(_TURNS, conversation.phone_number)
     if len(turns) != conversation.scenario.turns:
         yield f"{len(turns)} turns instead of {conversation.scenario.turns}"
+    silent = [turn for turn in turns if turn[:3] == ("answered", False, 0)]
+    if len(silent) != conversation.scenario.silent_turns:
+        yield f"{len(silent)} turns have no reply"
     for state, degraded, replies, _, _ in turns:
-        if (state, degraded, replies) != ("answered", False, 1):
+        if (state, degraded) != ("answered", False) or replies > 1:
             yield f"a turn is {state}{', degraded' if degraded else ''}, with {replies} replies"
 
 
@@ -223,7 +227,7 @@ def _check_replies(
     replies: list[tuple[Any, ...]] = world.rows(_REPLIES, conversation.phone_number)
     phone = Counter(seen.texts_by_phone.get(conversation.phone_number, ()))
     for reply_id, state, text in replies:
-        came = phone.pop(text, 0)
+        came = phone.pop("\n".join(format_whatsapp(text, ())), 0)
         if came > 1:
             yield f"a reply reached the phone {came} times"
         if state in _ACCEPTED_STATES and came != 1:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from local.state import ROOT
 from tests.chaos.conversations import Conversation, Conversations, unwrap_answer
 from tests.chaos.operator_requests import operator_request
 from tests.chaos.queue_poller import WORKER_SLOTS
@@ -123,8 +124,9 @@ def _wake_sweep(conversations: Conversations, conversation: Conversation, kind: 
     tenant_id = conversations.desk.tenant_id
     due_at = conversations.world.value(_MAKE_DUE, tenant_id, kind, work_id)
     work = {"tenant_id": str(tenant_id), "kind": kind, "id": str(work_id), "due_at": due_at.isoformat()}
-    wakeups = next(source for source in conversations.world.event_sources if source.mapping.name == "wakeups")
-    conversations.invoke(conversation, "sweep", {"Records": [wakeups.make_record(work)]}, 20)
+    event: dict[str, Any] = json.loads((ROOT / "events" / "sweep_wakeup.json").read_text())
+    event["Records"][0]["body"] = json.dumps(work)
+    conversations.invoke(conversation, "sweep", event, 20)
 
 
 def _session_id(conversations: Conversations, conversation: Conversation) -> object:

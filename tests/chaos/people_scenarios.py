@@ -124,6 +124,7 @@ PEOPLE_SCENARIOS = (
         "plain",
         (Invocation("http_api", 1, phase=1), Invocation("http_api", 1, phase=2)),
         turns=3,
+        silent_turns=1,
         texts=2,
         follow_ups=(("open", "write on"), ("close",)),
         expected_rows={

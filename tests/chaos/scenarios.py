@@ -38,7 +38,8 @@ class Scenario:
 
     script        what the model plays.
     killed_invocations  those whose every port call is a boundary.
-    turns, steps  of the conversation, in all; texts: messages that its user writes.
+    turns, steps  of the conversation, in all; silent_turns: those of the turns that nobody replied to.
+    texts         messages that its user writes.
     follow_ups    what people do after the first message, in rounds, by the names in `people.ACTIONS`. Each round begins
                   when nothing is on its way any more.
     expected_rows what `guarantees.ROWS` finds in the end, by name.
@@ -51,6 +52,7 @@ class Scenario:
     steps: int = 1
     effects: tuple[Effect, ...] = ()
     texts: int = 1
+    silent_turns: int = 0
     follow_ups: tuple[tuple[str, ...], ...] = ()
     expected_rows: Mapping[str, list[tuple[Any, ...]]] = field(default_factory=dict)
 
