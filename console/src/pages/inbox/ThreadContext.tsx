@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import { body, type Schema } from "../../api/client";
 import { api, hasRole } from "../../api/sign_in";
 import { Button } from "../../ui/Button";
@@ -138,10 +139,17 @@ function Calls({ title, calls }: { title: string; calls: readonly Schema["TriedC
 
 function NoteForm({ thread, onNoted }: { thread: InboxThread; onNoted: () => void }) {
   const [text, setText] = useDraft("note", thread.session_id);
+  // One id per text: a repeat after a lost answer is stored once.
+  const clientId = useRef(crypto.randomUUID());
+  const write = (value: string) => {
+    setText(value);
+    clientId.current = crypto.randomUUID();
+  };
   const save = useAction(async () => {
     const params = { path: { session_id: thread.session_id } };
-    await body(api.POST("/v1/inbox/{session_id}/notes", { params, body: { text } }));
-    setText("");
+    const sent = { text, client_id: clientId.current };
+    await body(api.POST("/v1/inbox/{session_id}/notes", { params, body: sent }));
+    write("");
     onNoted();
   });
   return (
@@ -154,7 +162,7 @@ function NoteForm({ thread, onNoted }: { thread: InboxThread; onNoted: () => voi
             rows={2}
             maxLength={4_000}
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => write(event.currentTarget.value)}
           />
         )}
       </Field>
