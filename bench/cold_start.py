@@ -37,6 +37,7 @@ EVENTS = {
     "pulse_writer": "pulse_writer_job.json",
     "memory_extractor": "memory_extractor_job.json",
     "http_api": "http_api_health.json",
+    "http_stream": "http_stream_health.json",
 }
 """The sample event that each function is measured on."""
 

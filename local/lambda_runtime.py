@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,6 +31,15 @@ sys.path[:0] = paths
 from awslambdaric.__main__ import main
 main(["", handler])
 """
+_STREAMING_BOOT = """
+import runpy, sys
+*paths, handler = sys.argv[1:]
+sys.path[:0] = paths
+runpy.run_path(f"{paths[0]}/handler.py", run_name="__main__")
+"""
+"""What the script `bootstrap` of a function with a runtime of its own does."""
+
+_END_OF_PRELUDE = b"\0" * 8
 _LAST_LINES = 20
 
 
@@ -59,6 +68,7 @@ class _Exchange:
 
     events: queue.Queue[tuple[str, bytes, float]] = field(default_factory=queue.Queue)
     answers: queue.Queue[tuple[str, Any]] = field(default_factory=queue.Queue)
+    chunks: queue.Queue[bytes] = field(default_factory=queue.Queue)
     loaded: threading.Event = field(default_factory=threading.Event)
     restore: threading.Event = field(default_factory=threading.Event)
 
@@ -85,9 +95,26 @@ class _RuntimeApiHandler(BaseHTTPRequestHandler):
         self._send(200, event, headers)
 
     def do_POST(self) -> None:
+        if self.headers.get("Lambda-Runtime-Function-Response-Mode") == "streaming":
+            self.exchange.answers.put(("response", self._read_stream()))
+            self._send(202, b"")
+            return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.exchange.answers.put((self.path.rsplit("/", 1)[-1], json.loads(body or b"null")))
         self._send(202, b"")
+
+    def _read_stream(self) -> dict[str, Any]:
+        """Return a streamed response as a proxy integration's; its chunks are told of as they come."""
+        received = b""
+        while size := int(self.rfile.readline(), 16):
+            chunk = self.rfile.read(size)
+            self.rfile.readline()
+            self.exchange.chunks.put(chunk)
+            received += chunk
+        trailers = [line for line in iter(self.rfile.readline, b"\r\n") if line]
+        self.exchange.chunks.put(b"")
+        prelude, _, body = received.partition(_END_OF_PRELUDE)
+        return {**json.loads(prelude), "body": body.decode(), "failed": bool(trailers)}
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
         """Say nothing: what matters is in the answers."""
@@ -133,10 +160,11 @@ class Sandbox:
         client = _client_folder(Path(self._folder.name, "client"))
         paths = [self._code.folder, *self._code.layers, client]
         python = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
+        boot = _STREAMING_BOOT if (self._code.folder / "bootstrap").is_file() else _BOOT
         begun = time.perf_counter()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [python, "-B", "-I", "-S", "-c", _BOOT, *map(str, paths), self._code.handler],
+                [python, "-B", "-I", "-S", "-c", boot, *map(str, paths), self._code.handler],
                 cwd=self._code.folder,
                 env=self._process_environment(),
                 stdin=subprocess.DEVNULL,
@@ -165,9 +193,17 @@ class Sandbox:
         self.begin(event, seconds)
         return self._answer(time.monotonic() + seconds)
 
+    def stream(self, event: object, seconds: float = 60.0) -> Iterator[bytes]:
+        """Hand the event over and yield the pieces of its response as they come."""
+        self.begin(event, seconds)
+        while chunk := self._exchange.chunks.get(timeout=seconds):
+            yield chunk
+        self._answer(time.monotonic() + seconds)
+
     def begin(self, event: object, seconds: float = 60.0) -> None:
         """Hand the event over and do not wait: for ending the process in the middle of it."""
         self._exchange.restore.set()
+        self._exchange.chunks = queue.Queue()
         self._exchange.events.put((str(uuid.uuid4()), json.dumps(event).encode(), time.time() + seconds))
 
     def kill(self) -> None:

@@ -51,6 +51,7 @@ ALLOWED_PATTERNS = {
     },
     "ToolDispatcherFunction": {TENANTS_KEYS, PACK_FUNCTIONS},
     "HttpApiFunction": {TENANTS_KEYS, "${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
+    "HttpStreamFunction": {TENANTS_KEYS, "${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
     "IngestFunction": {
         "${FilesBucket.Arn}/*",
         "${FilesBucket.Arn}/extracted/*",

@@ -267,6 +267,18 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSe
     challenge_secret: str = Field(default="", description="secret: the key of that service")
 
 
+class RuntimeSettings(Settings):
+    """What Lambda tells a runtime: the host and port of its Runtime API."""
+
+    aws_lambda_runtime_api: str
+
+
+class HttpStreamSettings(HttpApiSettings):
+    """The routes that stream. They are the API's, with what it has; the variable names the runtime that streams."""
+
+    aws_lambda_exec_wrapper: str
+
+
 class MigrateSettings(DatabaseSettings, EmbeddingModelSettings):
     """The owner role, for migrations and the indexes over vectors."""
 

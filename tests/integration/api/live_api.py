@@ -71,17 +71,18 @@ def run_live_api(
     """Run the API until the block ends; what a worker raised is raised then."""
 
     def run_turn(message: QueueMessage) -> None:
-        dependencies = replace(conversation.make_dependencies(open_database()), tool_queue=calls)
-        run_session(dependencies, SessionWakeup.parse(message.body), lambda: 60.0)
+        with pool.borrow() as database:
+            dependencies = replace(conversation.make_dependencies(database), tool_queue=calls)
+            run_session(dependencies, SessionWakeup.parse(message.body), lambda: 60.0)
 
     def run_call(message: QueueMessage) -> None:
         assert asking is not None
-        dependencies = replace(asking.make_dependencies(open_database()), wake=lambda one: turns.send([one.message]))
-        dispatch_call(dependencies, conversation.tenant_id, UUID(str(message.body["tool_call_id"])), lambda: 900.0)
+        with pool.borrow() as database:
+            dependencies = replace(asking.make_dependencies(database), wake=lambda one: turns.send([one.message]))
+            dispatch_call(dependencies, conversation.tenant_id, UUID(str(message.body["tool_call_id"])), lambda: 900.0)
 
-    turns, calls = WorkerQueue(run_turn), WorkerQueue(run_call)
-    pool = DatabasePool(open_database)
-    dependencies = make_dependencies(pool, ManualClock(conversation.clock.now), RecordingQueue(), FakeQueues())
+    turns, calls, pool = WorkerQueue(run_turn), WorkerQueue(run_call), DatabasePool(open_database)
+    dependencies = make_dependencies(pool, ManualClock(conversation.clock()), RecordingQueue(), FakeQueues())
     app = create_app(replace(dependencies, turns_web_queue=turns, tools_queue=calls, clock=conversation.clock))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run)

@@ -23,6 +23,7 @@ FUNCTIONS = {
     "outbound",
     "sweep",
     "http_api",
+    "http_stream",
     "migrate",
     "pulse_sweep",
     "pulse_writer",

@@ -32,7 +32,7 @@ from parlour.conversations.handoffs import Handoff
 from parlour.conversations.rows import NewUpload, StopCause
 from parlour.conversations.sessions import session_lists
 from parlour.inbox import threads
-from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
+from parlour.infra.errors import Forbidden, InvalidRequest, NotAcceptable, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
@@ -236,8 +236,11 @@ def stream_events(
     if is_response_buffered(request):
         raise NotAcceptable(f"responses are not streamed here; poll GET /v1/sessions/{session_id}/events?after=N")
     with caller.transaction() as tx:
-        caller.get_session(tx, session_id)
-    tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
+        newest = caller.get_session(tx, session_id).last_event_number
+    number = int(last_event_id or after)
+    if number > newest:
+        raise InvalidRequest(f"after: the newest event is number {newest}; follow after that one")
+    tail = EventReader(lambda number: _read_events(caller, session_id, number), number)
     frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
     return _EventStreamResponse(frames)
 
