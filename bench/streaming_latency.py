@@ -1,18 +1,21 @@
 """How long a web user waits for the first event and the first words, by stage, with a model of fixed delays.
 
+    python -m bench.streaming_latency [--json FILE]
+
 The API runs under a web server, turns in threads beside it, on a real database. Each follower posts a message and
 follows the stream. Figures are milliseconds on one machine: everything shares its processors, the model's delay apart.
 
 first_event_ms            from the POST until its follower has the turn's first event.
 first_text_over_model_ms  from the POST until the first words, less the model's own delay, which is fixed.
 stages                    medians, in order: `post` until the message is accepted; `begin` until the turn's first event
-                          is committed; `prepare` until the model is asked; `model` beyond its own delay, until its first
-                          words are committed; `deliver` from there to the follower.
+                          is committed; `prepare` until the model is asked; `model` beyond its own delay, until its
+                          first words are committed; `deliver` from there to the follower.
 resume_identical          of replies whose follower left after every event and resumed with Last-Event-ID: the share
                           that was the same text, without a gap or a repeat.
 """
 
 import json
+import logging
 import statistics
 import threading
 import time
@@ -199,5 +202,20 @@ def _last_words(request: ModelRequest) -> str:
     return json.dumps(request.messages[-1])
 
 
+def main() -> None:
+    file = report.json_file(__doc__ or "")
+    logging.disable(logging.INFO)
+    figures = measure()
+    identical = figures.pop("resume_identical")
+    for percent in ("p50", "p95"):
+        waits = ("first_event_ms", "first_text_over_model_ms")
+        report.show(
+            percent, [{"at once": n, **{name: one[name][percent] for name in waits}} for n, one in figures.items()]
+        )
+    report.show("Stages, medians", [{"at once": followers, **one["stages"]} for followers, one in figures.items()])
+    report.show("Resumed after every event", [{"resume_identical": identical}])
+    report.write(file, {**figures, "resume_identical": identical})
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(), indent=2))
+    main()

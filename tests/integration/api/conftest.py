@@ -310,6 +310,7 @@ _EVENT = """
 INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
 VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(now)s)
 """
+_NEWEST = "UPDATE sessions SET last_event_number = %(number)s WHERE id = %(session_id)s"
 
 
 @dataclass
@@ -334,6 +335,7 @@ class EventFeed:
                 self.number += 1
                 about = {"number": self.number, "turn_id": turn_id, "kind": kind, "payload": dict(payload)}
                 tx.run(Query("test.event", "-", _EVENT), **about, **where)
+            tx.run(Query("test.newest", "-", _NEWEST), number=self.number, session_id=self.session_id)
         return turn_id
 
 

@@ -202,6 +202,8 @@ def test_the_stream_resumes_after_the_last_event_that_was_seen(visit: VisitorSes
     assert ids(visit.get("/stream", headers={"Last-Event-ID": "2"})) == ["3"]
     assert ids(visit.get("/stream", params={"after": 1})) == ["2", "3"]
     assert visit.get("/stream", headers={"Last-Event-ID": "two"}).status_code == 422
+    future = visit.get("/stream", params={"after": 4})
+    assert (future.status_code, "number 3" in future.json()["error"]["message"]) == (422, True)
 
 
 def ids(answer: Any) -> list[str]:
