@@ -9,8 +9,11 @@ stop_ms  from the stop to the committed `done`, by what the turn was doing: `mod
          `tool`: a read of another system that would take 30 seconds, `effect`: a write that takes 400 ms and is not cut
          off, `heavy`: a heavy read under way in its dispatcher while the model writes, `approval`: a turn that ended
          with a question. For `heavy`, `tool_ended_ms` is when the dispatcher gave the call up.
+
+How long followers wait for the first words, and whether they resume without a gap: `bench/streaming_latency.py`.
 """
 
+import logging
 import random
 import re
 import threading
@@ -21,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from bench import report
+from bench import report, streaming_latency
 from local import temporary_database
 from parlour.conversations import stop_requests
 from parlour.conversations.inbound_messages import SessionWakeup
@@ -124,7 +127,11 @@ def main() -> None:
         harness = open_conversation_harness(database, datetime.now(UTC))
         rows = [measure_stop(harness, scenario, options.rounds) for scenario in SCENARIOS]
     report.show(f"A stop ({options.rounds} rounds each), milliseconds", rows)
-    report.write(options.json, {"rounds": options.rounds, "stop_ms": {str(row["stopped at"]): row for row in rows}})
+    stops = {"rounds": options.rounds, "stop_ms": {str(row["stopped at"]): row for row in rows}}
+    logging.disable(logging.INFO)
+    waits = streaming_latency.measure()
+    streaming_latency.show(waits)
+    report.write(options.json, {**stops, **waits})
 
 
 def measure_stop(harness: ConversationHarness, scenario: Scenario, rounds: int) -> dict[str, report.Cell]:

@@ -1,7 +1,5 @@
 """How long a web user waits for the first event and the first words, by stage, with a model of fixed delays.
 
-    python -m bench.streaming_latency [--json FILE]
-
 The API runs under a web server, turns in threads beside it, on a real database. Each follower posts a message and
 follows the stream. Figures are milliseconds on one machine: everything shares its processors, the model's delay apart.
 
@@ -15,7 +13,6 @@ resume_identical          of replies whose follower left after every event and r
 """
 
 import json
-import logging
 import statistics
 import threading
 import time
@@ -40,6 +37,7 @@ FOLLOWERS = (1, 20, 100)
 ROUNDS = {1: 10, 20: 2, 100: 1}
 """Rounds by followers: a median needs some turns."""
 
+_WAITS = ("first_event_ms", "first_text_over_model_ms")
 _FIRST_TOKEN_SECONDS = 0.3
 _SECONDS_PER_WORD = 0.02
 _WORDS = "The crane comes on Friday at nine, when the north gate is free again. " * 3
@@ -108,10 +106,9 @@ def measure() -> dict[str, Any]:
                     for followers in FOLLOWERS
                 }
                 identical = _resume_at_every_event(api)
-    return {
-        **{str(followers): _summary(found) for followers, found in waits.items()},
-        "resume_identical": identical,
-    }
+    summaries = {str(followers): _summary(found) for followers, found in waits.items()}
+    by_name = {name: {n: summary[name] for n, summary in summaries.items()} for name in (*_WAITS, "stages")}
+    return {**by_name, "resume_identical": identical}
 
 
 def _ask_at_once(api: LiveApi, followers: int) -> list[Wait]:
@@ -202,20 +199,14 @@ def _last_words(request: ModelRequest) -> str:
     return json.dumps(request.messages[-1])
 
 
-def main() -> None:
-    file = report.json_file(__doc__ or "")
-    logging.disable(logging.INFO)
-    figures = measure()
-    identical = figures.pop("resume_identical")
+def show(figures: dict[str, Any]) -> None:
+    """Print the figures as tables."""
     for percent in ("p50", "p95"):
-        waits = ("first_event_ms", "first_text_over_model_ms")
-        report.show(
-            percent, [{"at once": n, **{name: one[name][percent] for name in waits}} for n, one in figures.items()]
-        )
-    report.show("Stages, medians", [{"at once": followers, **one["stages"]} for followers, one in figures.items()])
-    report.show("Resumed after every event", [{"resume_identical": identical}])
-    report.write(file, {**figures, "resume_identical": identical})
-
-
-if __name__ == "__main__":
-    main()
+        rows = [
+            {"at once": followers, **{name: figures[name][followers][percent] for name in _WAITS}}
+            for followers in figures["stages"]
+        ]
+        report.show(f"Waiting for the first words, {percent}, milliseconds", rows)
+    stages = [{"at once": followers, **medians} for followers, medians in figures["stages"].items()]
+    report.show("Stages of the first words, medians, milliseconds", stages)
+    report.show("Resumed after every event", [{"resume_identical": figures["resume_identical"]}])

@@ -20,8 +20,10 @@ from ag_ui.core import (
     MessagesSnapshotEvent,
     RunAgentInput,
     RunErrorEvent,
+    RunFinishedCancelledOutcome,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
+    RunFinishedOutcome,
     RunFinishedSuccessOutcome,
     RunStartedEvent,
     StateDeltaEvent,
@@ -75,6 +77,15 @@ class _Text:
         return self.message.content or ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call without a result. number: of the event that told of it; call_id: the model's."""
+
+    number: int
+    name: str
+    call_id: str
+
+
 @dataclass(slots=True)
 class AguiRun:
     """One run: translates events and keeps what the client now has of the conversation.
@@ -93,7 +104,8 @@ class AguiRun:
     _messages: list[Message] = field(default_factory=list, init=False)
     _message_count: int = field(default=0, init=False)
     _text: _Text | None = field(default=None, init=False)
-    _open_calls: list[tuple[str, str]] = field(default_factory=list, init=False)
+    _open_calls: list[_Call] = field(default_factory=list, init=False)
+    _is_stopped: bool = field(default=False, init=False)
     _problem: tuple[str, str] | None = field(default=None, init=False)
 
     def begin(self, *, restates: bool) -> Iterator[BaseEvent]:
@@ -120,7 +132,7 @@ class AguiRun:
             case "text_reset":
                 yield from self._retract()
             case "tool_call":
-                yield from self._start_call(tool_call_id(event.number), str(payload["name"]))
+                yield from self._start_call(_Call(event.number, str(payload["name"]), str(payload.get("call_id", ""))))
             case "tool_result":
                 yield from self._end_call(payload)
             case "approval":
@@ -128,6 +140,7 @@ class AguiRun:
             case "error":
                 self._problem = (str(payload["code"]), str(payload["message"]))
             case "done" if self._problem is None:
+                self._is_stopped = payload.get("state") == "stopped"
                 yield from self._reply(replies.get(UUID(str(payload["message_id"])), ""))
             case kind if kind in _STATE_PATHS:
                 yield StateDeltaEvent.model_validate(
@@ -137,13 +150,17 @@ class AguiRun:
                 yield CustomEvent(name=kind, value=payload)
 
     def finish(self, open_questions: Sequence[Approval]) -> Iterator[BaseEvent]:
-        """Yield what ends the run: an error, the questions that the user is asked now, or success."""
+        """Yield what ends the run: an error, a stop, the questions that the user is asked now, or success."""
         if self._problem is not None:
             yield from self.fail(*self._problem)
             return
         yield from self._end_text()
         interrupts = [self._interrupt(one) for one in open_questions]
-        outcome = RunFinishedInterruptOutcome(interrupts=interrupts) if interrupts else RunFinishedSuccessOutcome()
+        outcome: RunFinishedOutcome = RunFinishedSuccessOutcome()
+        if self._is_stopped:
+            outcome = RunFinishedCancelledOutcome()
+        elif interrupts:
+            outcome = RunFinishedInterruptOutcome(interrupts=interrupts)
         self.is_over = True
         yield RunFinishedEvent(thread_id=self.thread_id, run_id=self.run_id, outcome=outcome)
 
@@ -192,28 +209,30 @@ class AguiRun:
             yield from self._stream(rest)
         yield from self._end_text()
 
-    def _start_call(self, call_id: str, name: str) -> Iterator[BaseEvent]:
+    def _start_call(self, call: _Call) -> Iterator[BaseEvent]:
         """Tell of a call by its name: its arguments and result are shown to members only."""
         yield from self._end_text()
-        self._open_calls.append((call_id, name))
-        call = ToolCall(id=call_id, function=FunctionCall(name=name, arguments=""))
-        self._messages.append(AssistantMessage(id=call_id, tool_calls=[call]))
-        yield ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name)
+        self._open_calls.append(call)
+        call_id = tool_call_id(call.number)
+        told = ToolCall(id=call_id, function=FunctionCall(name=call.name, arguments=""))
+        self._messages.append(AssistantMessage(id=call_id, tool_calls=[told]))
+        yield ToolCallStartEvent(tool_call_id=call_id, tool_call_name=call.name)
         yield ToolCallEndEvent(tool_call_id=call_id)
 
     def _end_call(self, payload: JsonObject) -> Iterator[BaseEvent]:
-        call = next((one for one in self._open_calls if one[1] == payload["name"]), None)
+        ended = (str(payload["name"]), str(payload.get("call_id", "")))
+        call = next((one for one in self._open_calls if (one.name, one.call_id) == ended), None)
         if call is not None:
             self._open_calls.remove(call)
-            outcome = {name: value for name, value in payload.items() if name not in {"name", "call_id"}}
-            yield self._call_result(call[0], outcome)
+            outcome = {name: value for name, value in payload.items() if name in {"ok", "is_running"}}
+            yield self._call_result(tool_call_id(call.number), outcome)
 
     def _approval(self, payload: JsonObject) -> Iterator[BaseEvent]:
         """Keep which call a question is about; give the call of a closed one its result, in the run that follows."""
         approval_id, state = UUID(str(payload["approval_id"])), str(payload["state"])
-        call = next((one for one in reversed(self._open_calls) if one[1] == payload["tool"]), None)
+        call = next((one for one in reversed(self._open_calls) if one.name == payload["tool"]), None)
         if state == "asked" and call is not None:
-            self.asked_calls[approval_id] = int(call[0].removeprefix("call-"))
+            self.asked_calls[approval_id] = call.number
         elif state in _CLOSED_STATES and approval_id in self.asked_calls:
             yield self._call_result(
                 tool_call_id(self.asked_calls[approval_id]), {"ok": state == "done", "state": state}

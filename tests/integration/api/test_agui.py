@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -92,6 +93,22 @@ class BreakingModel(ScriptedModel):
             yield TextDelta("It comes on Thurs")
             raise ProviderUnavailable
         yield from super().stream(request, seconds_left=seconds_left)
+
+
+class StoppedModel(ScriptedModel):
+    """Writes until somebody stops it, which is after its first words."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        super().__init__()
+        self._stop = stop
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
+        yield TextDelta("It comes ")
+        self._stop()
+        for _ in range(200):
+            time.sleep(0.05)
+            yield TextDelta("soon, ")
+        raise AssertionError("the model was not stopped")
 
 
 @pytest.fixture
@@ -219,6 +236,25 @@ def test_a_turn_without_a_usual_reply_ends_with_an_error(api: LiveApi, client: O
     assert result["failures"]
     api.conversation.model.script = [text_answer("On Friday.")]
     assert client.say("And now?")["messages"][-1]["content"] == "On Friday."
+
+
+def test_a_stop_ends_the_run_as_cancelled_with_what_was_written(api: LiveApi) -> None:
+    session = api.open_session()
+    headers = {"Authorization": f"Bearer {session['token']}"}
+
+    def stop() -> None:
+        events = api.client.get(f"/v1/sessions/{session['session_id']}/events", headers=headers).json()["events"]
+        path = f"/v1/sessions/{session['session_id']}/turns/{events[0]['turn_id']}/stop"
+        assert api.client.post(path, headers=headers).status_code == 202
+
+    api.conversation.model = StoppedModel(stop)
+    with closing(OfficialClient(api, session)) as client:
+        stopped = client.say("When does the crane come?")
+        assert stopped["events"][-1]["outcome"] == {"type": "cancelled"}
+        assert stopped["messages"][-1]["content"].startswith("It comes")
+        api.conversation.model = ScriptedModel()
+        api.conversation.model.script = [text_answer("On Friday.")]
+        assert client.say("And now?")["messages"][-1]["content"] == "On Friday."
 
 
 def test_a_run_that_was_cut_is_followed_again_and_answered_once(api: LiveApi, client: OfficialClient) -> None:
