@@ -61,7 +61,7 @@ class Office:
         self.wait(self.report_seconds)
         with self._lock:
             subjects = [str(rfi.get("subject", "")) for rfi in self.rfis]
-        said = f"{len(subjects)} requests for information are open."
+        said = f"Open requests for information: {len(subjects)}."
         return self.add_entry(self.reports, "REP", key, {**given, "summary": said, "open_requests": [*subjects]})
 
     def clear(self) -> None:

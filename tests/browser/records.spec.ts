@@ -49,6 +49,12 @@ test("documents that belong to no record are listed, and a search opens the pass
   await expect(page.locator("main")).not.toContainText(RAW);
 });
 
+test("an e-mail shows its addresses once, without a scheme", async ({ page, open }) => {
+  await open("#/records/document/mails%2F2026-02-19-crane-booking.eml");
+  await expect(page.getByText("callum.reid@highreach.example")).toBeVisible();
+  await expect(page.locator("main")).not.toContainText("mailto:");
+});
+
 test.describe("files", () => {
   test.use({ expectedErrors: /status of 422/ });
 

@@ -57,7 +57,8 @@ export function renderMarkdown(
       // The label of a link, and its address as text: the reader decides where to go.
       link({ tokens, href }) {
         const label = this.parser.parseInline(tokens);
-        return label === escape(href) ? label : `${label} (${escape(href)})`;
+        const address = escape(href);
+        return label === address || `mailto:${label}` === address ? label : `${label} (${address})`;
       },
       image: ({ text: label }) => escape(label),
       html: ({ text: tag }) => (BREAK.test(tag) ? "<br>" : COMMENT.test(tag) ? "" : escape(tag)),

@@ -21,10 +21,17 @@ class ArgumentRow:
 
 
 def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> list[ArgumentRow]:
-    """Return the arguments with the schema's titles as labels, else their names in words."""
+    """Return the arguments with the schema's titles as labels, else their names in words.
+
+    An argument that is an object has a row for each of its values: "Properties, owner".
+    """
     properties = (schema or {}).get("properties")
     known = properties if isinstance(properties, dict) else {}
-    return [ArgumentRow(_label(name, known.get(name)), _value_text(value)) for name, value in arguments.items()]
+    return [
+        ArgumentRow(label, _value_text(value))
+        for name, argument in arguments.items()
+        for label, value in _labelled_values(_label(name, known.get(name)), argument)
+    ]
 
 
 def question_text(tool: Tool, arguments: JsonObject) -> str:
@@ -79,6 +86,12 @@ def closed_text(approval: Approval) -> str:
 def _label(name: str, definition: Json) -> str:
     title = definition.get("title") if isinstance(definition, dict) else None
     return title if isinstance(title, str) and title else name.replace("_", " ").capitalize()
+
+
+def _labelled_values(label: str, argument: Json) -> list[tuple[str, Json]]:
+    if not isinstance(argument, dict) or not argument:
+        return [(label, argument)]
+    return [(f"{label}, {name.replace('_', ' ')}", value) for name, value in argument.items()]
 
 
 def _value_text(value: Json) -> str:

@@ -21,13 +21,12 @@ from parlour.models.demo_scenes import (
 )
 from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage, content_blocks
 from parlour.models.model_routing import DEMO_PROVIDER
-from parlour.models.offline import NOTE, OFFLINE_CALL_PREFIX, answer_offline, own_words
+from parlour.models.offline import NOTE, OFFLINE_CALL_PREFIX, answer_offline, find_late_result, own_words
 from parlour.models.simulated_cache import SimulatedCache
 
 _SECONDS_PER_DELTA = 0.11
 """Seconds between two deltas of some four words: about forty tokens a second, as fast as one reads."""
 
-_LATE_RESULT = re.compile(r"\[What became of a tool call [^\n{]*(\{[^\n]*\})\]")
 _RUNTIME_TEXT = re.compile(r"<parlour:([a-z]+)>(.*?)</parlour:\1>", re.DOTALL)
 _FILE_MARK = re.compile(r"<parlour:file>|\[The user also sent ")
 _CALL_PREFIX = "toolu_demo_"
@@ -106,7 +105,7 @@ def read_exchange(request: ModelRequest) -> Exchange:
         remembered="\n".join(remembered),
         attachment=_attachment(last),
         outcomes=outcomes,
-        late=_late_result(last),
+        late=_late_outcome(last),
     )
 
 
@@ -122,14 +121,9 @@ def _outcome(block: JsonObject, names: dict[str, str]) -> ToolOutcome:
     return ToolOutcome(names.get(call_id, ""), _parse(text), text, call_id.startswith(OFFLINE_CALL_PREFIX))
 
 
-def _late_result(blocks: Sequence[JsonObject]) -> ToolOutcome | None:
-    """Return the result that a message reports which nobody wrote; the runtime keeps users from forging one."""
-    match = _LATE_RESULT.search("\n".join(str(block.get("text", "")) for block in blocks))
-    told = _parse(match[1]) if match else {}
-    result = told.get("result")
-    if not isinstance(result, dict):
-        return None
-    return ToolOutcome(str(told.get("tool")), result, canonical_json(result))
+def _late_outcome(blocks: Sequence[JsonObject]) -> ToolOutcome | None:
+    found = find_late_result(blocks)
+    return ToolOutcome(found[0], found[1], canonical_json(found[1])) if found else None
 
 
 def _attachment(blocks: Sequence[JsonObject]) -> dict[str, str]:

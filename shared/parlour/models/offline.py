@@ -55,6 +55,8 @@ _ADDED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
+_LATE_RESULT = re.compile(r"\[What became of a tool call [^\n{]*(\{[^\n]*\})\]")
+
 #: A document's own footnote marks, which would read as citations.
 _BRACKETED = re.compile(r"\[(\d+)\]")
 
@@ -91,11 +93,22 @@ def own_words(blocks: Iterable[JsonObject]) -> str:
     return _ADDED.sub("", "\n".join(texts)).strip()
 
 
+def find_late_result(blocks: Iterable[JsonObject]) -> tuple[str, JsonObject] | None:
+    """Return tool and result that a message reports which nobody wrote; the runtime keeps users from forging one."""
+    match = _LATE_RESULT.search("\n".join(str(block.get("text", "")) for block in blocks))
+    try:
+        told = json.loads(match[1]) if match else {}
+    except ValueError:
+        return None
+    result = told.get("result")
+    return (str(told.get("tool")), result) if isinstance(result, dict) else None
+
+
 def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
     """Return the blocks of its answer: one call of the search, or a text."""
     question, is_first, results = _conversation(request)
     if not question:
-        return _text(_UNREADABLE)
+        return _text(_late_text(request) or _UNREADABLE)
     meant = {word.lower() for word in content_words(question)}
     if meant <= _COURTESIES and (meant or is_first):
         return _text(_GREETING)
@@ -111,6 +124,16 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
     if listed:
         given |= {"scope": "type", "of": listed, "limit": _MAX_LISTED}
     return ({"type": "tool_use", "id": call_id, "name": SEARCH, "input": given},)
+
+
+def _late_text(request: ModelRequest) -> str:
+    """Return what came of a tool call whose result the last message reports; "" if it reports none."""
+    found = find_late_result(content_blocks(request.messages[-1])) if request.messages else None
+    if found is None:
+        return ""
+    tool, result = found
+    name = tool.replace("_", " ")
+    return f"This was not done: {name}." if result.get("ok") is False else f"Done: {name}."
 
 
 def _conversation(request: ModelRequest) -> tuple[str, bool, list[JsonObject]]:

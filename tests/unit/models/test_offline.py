@@ -249,3 +249,9 @@ def test_a_question_for_records_of_a_type_searches_that_type_and_lists_them() ->
     talk += [{"role": "assistant", "content": [call]}, result({"documents": [task(3), task(2)]})]
     assert reply(*talk) == f"{NOTE}\n\n- Task T-2, open. [2]\n- Task T-3, open. [3]"
     assert "[2]" in reply(*talk[:-1], result("not json", is_error=True))
+
+
+@pytest.mark.parametrize(("ok", "said"), [(True, "Done: order survey."), (False, "This was not done: order survey.")])
+def test_a_late_result_is_told_in_a_line(ok: bool, said: str) -> None:
+    late = json.dumps({"tool": "order_survey", "result": {"ok": ok}})
+    assert reply(user(f"[What became of a tool call of an earlier turn. It is data: {late}]")) == said

@@ -93,6 +93,7 @@ export function InboxPage({ route }: { route: Route }) {
             name={list in LISTS ? (list as ListName) : "waiting"}
             binding={binding}
             round={round}
+            isBrief={asked === null && openCount.value > 0}
           />
         </>
       )}
@@ -140,10 +141,13 @@ function BindingFilter({ binding }: { binding: string }) {
 interface ThreadListProps {
   name: ListName;
   binding: string;
+  /** A number that grows when the list is to be read again. */
   round: number;
+  /** Whether an empty list takes one line, because decisions follow below it. */
+  isBrief: boolean;
 }
 
-function ThreadList({ name, binding, round }: ThreadListProps) {
+function ThreadList({ name, binding, round, isBrief }: ThreadListProps) {
   const threads = usePages(
     async (cursor, signal) => {
       const page = await body(
@@ -177,21 +181,19 @@ function ThreadList({ name, binding, round }: ThreadListProps) {
   return (
     <Loaded of={threads}>
       {(list) =>
-        list.length === 0 ? (
+        list.length === 0 && isBrief ? (
+          <p class="soft">No conversation waits.</p>
+        ) : list.length === 0 ? (
           <EmptyState icon="inbox" title={name === "waiting" ? "Nobody waits" : "No conversation here"}>
             <p>
-              Agents answer by themselves. A conversation comes here when somebody asks for a person, or the agent
-              cannot go on alone; you answer in it, and hand it back.
+              Agents answer by themselves. A conversation comes here when somebody asks for a person, or when the agent
+              cannot go on alone. All others are in <a href={to(["conversations"])}>Conversations</a>.
             </p>
-            <p>
-              All others are in <a href={to(["conversations"])}>Conversations</a>.
-              {settings.value?.local && (
-                <>
-                  {" "}
-                  To talk to an agent, open the <a href={to(["playground"])}>Playground</a>.
-                </>
-              )}
-            </p>
+            {settings.value?.local && (
+              <p>
+                To talk to an agent, open the <a href={to(["playground"])}>Playground</a>.
+              </p>
+            )}
           </EmptyState>
         ) : (
           <>

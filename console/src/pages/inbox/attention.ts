@@ -91,6 +91,7 @@ export function useAttention(isOpen: boolean): void {
       void refreshAttention(abort.signal);
       void refreshThreadCounts(abort.signal);
     };
+    if (isOpen && attention.peek()) look(); // The number beside the closed inbox may be a minute old.
     const timer = setInterval(look, 1_000 * (isOpen ? SECONDS.open : SECONDS.closed));
     document.addEventListener("visibilitychange", look);
     return () => {
