@@ -7,7 +7,7 @@ from uuid import UUID
 
 from parlour.conversations import stop_requests
 from parlour.models.model import ModelRequest, StreamPart, TextDelta, Waiting
-from tests.conversation_harness import ConversationHarness
+from tests.conversation_harness import ConversationHarness, search_call, text_answer
 from tests.long_tool_harness import LongToolHarness
 
 
@@ -43,3 +43,21 @@ def stop_turns(conversation: ConversationHarness) -> None:
             tx, conversation.tenant_id, UUID(str(session_id)), UUID(str(turn_id)), "user", now
         )
     assert (result.state, result.cancelled) == ("answered", 1)
+    _join_turn(conversation)
+
+
+def _join_turn(conversation: ConversationHarness) -> None:
+    """A message joins the turn that runs."""
+    conversation.query("""UPDATE bindings SET queue = '{"mode": "steer"}' RETURNING id""")
+    later = ["And the crane?"]
+
+    def write() -> None:
+        if later:
+            conversation.send_whatsapp(later.pop(), "join-2")
+
+    conversation.model.before_completion = write
+    conversation.model.script = [search_call("crack"), text_answer("Both.")]
+    conversation.send_whatsapp("What of the crack?", "join-1")
+    conversation.run_turn()
+    conversation.model.before_completion = lambda: None
+    conversation.query("UPDATE bindings SET queue = '{}' RETURNING id")

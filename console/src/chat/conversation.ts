@@ -68,6 +68,8 @@ export class Conversation {
   /** A session to continue that could not be read yet. */
   private unread: SessionToken | null = null;
   private readonly unanswered = new Set<SentMessage>();
+  /** Ids of messages that joined a running turn, perhaps before the answer to their request was read. */
+  private readonly joined = new Set<string>();
   private reply: Reply | null = null;
   private turn = "";
   private lastEvent = 0;
@@ -264,7 +266,7 @@ export class Conversation {
       message.at = accepted.received_at;
       message.state.value = this.reply?.hasBegun ? "waiting" : "sent";
       if (this.isClosed || this.isHeld) return;
-      this.unanswered.add(message);
+      if (!this.joined.has(accepted.message_id)) this.unanswered.add(message);
       void this.follow();
     } catch (error) {
       message.state.value = "failed";
@@ -394,6 +396,7 @@ export class Conversation {
 
   private async receive(event: SessionEvent): Promise<void> {
     this.watchSilence();
+    if (event.kind === "messages_joined") return this.markJoined(event.payload.message_ids);
     if (event.kind === "approval") return this.readApprovals();
     if (event.turn_id !== this.turn) this.beginTurn(event);
     if (event.kind === "done") return this.endTurn(event.turn_id, event.payload.message_id);
@@ -414,6 +417,16 @@ export class Conversation {
       entry instanceof SentMessage && (this.unanswered.has(entry) || entry.state.value === "sending");
     const others = this.entries.value.filter((entry) => entry !== this.reply);
     this.entries.value = [...others.filter((entry) => !isBelow(entry)), this.reply, ...others.filter(isBelow)];
+  }
+
+  /** Messages that joined the running turn wait for no other. */
+  private markJoined(ids: readonly string[]): void {
+    ids.forEach((id) => this.joined.add(id));
+    for (const message of this.unanswered) {
+      if (!message.id || !ids.includes(message.id)) continue;
+      this.unanswered.delete(message);
+      message.state.value = "sent";
+    }
   }
 
   private async endTurn(turnId: string, messageId: string): Promise<void> {

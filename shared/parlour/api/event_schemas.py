@@ -90,6 +90,19 @@ class TextDeltaEvent(_EventView):
     payload: TextDelta
 
 
+class MessagesJoined(ResponseModel):
+    """The messages that the running turn answers, too."""
+
+    message_ids: list[UUID]
+
+
+class MessagesJoinedEvent(_EventView):
+    """Messages that came while the turn ran joined it: no later turn answers them."""
+
+    kind: Literal["messages_joined"]
+    payload: MessagesJoined
+
+
 class ToolCallStarted(ResponseModel):
     """The tool's name, and the call's id in its turn."""
 
@@ -245,6 +258,7 @@ type SessionEvent = Annotated[
     TurnStartedEvent
     | AgentStateEvent
     | ContextUsageEvent
+    | MessagesJoinedEvent
     | TextResetEvent
     | TextDeltaEvent
     | ToolCallEvent

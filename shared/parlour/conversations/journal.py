@@ -52,11 +52,15 @@ class FinishedCall:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The committed steps and finished tool calls of one turn, in order."""
+    """The committed steps and finished tool calls of one turn, in order.
+
+    joined_messages  what the user wrote while the turn ran and it reads.
+    """
 
     steps: tuple[ModelStep, ...]
     finished_calls: tuple[FinishedCall, ...]
     max_tool_iterations: int
+    joined_messages: tuple["JoinedMessage", ...] = ()
 
     def results_of_step(self, step: int) -> dict[str, JsonObject]:
         """Return the results of a step's tool calls, by call id."""
@@ -66,6 +70,15 @@ class Journal:
         """Return the results of a step's calls in the order in which the model asked for them."""
         found = self.results_of_step(step.number)
         return tuple((one.call_id, found[one.call_id]) for one in step.tool_requests if one.call_id in found)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMessage:
+    """A message that joined the turn after a step: its id, and its text as the model reads it."""
+
+    step: int
+    id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import briefing_candidates, handoffs, journal_redaction, memory_writes, store
+from parlour.conversations import (
+    briefing_candidates,
+    handoffs,
+    journal_redaction,
+    memory_writes,
+    message_joining,
+    store,
+)
 from parlour.conversations.handoff_rules import hand_off_tool
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
@@ -72,7 +79,11 @@ class LoadedTurn:
     def tool_rounds(self, journal: Journal) -> tuple[ToolRound, ...]:
         """Return the turn's tool calls so far, with their results."""
         return tuple(
-            ToolRound(_without_empty_text(step.blocks), journal.ordered_results(step))
+            ToolRound(
+                _without_empty_text(step.blocks),
+                journal.ordered_results(step),
+                tuple((one.id, one.text) for one in journal.joined_messages if one.step == step.number),
+            )
             for step in journal.steps
             if step.blocks and step.tool_requests
         )
@@ -165,7 +176,8 @@ class _TurnLoader:
         finished = tuple(
             FinishedCall(row.step, row.call_id, row.result) for row in store.list_finished_calls(tx, turn.id)
         )
-        journal = Journal(steps, finished, self.persona.agent.max_tool_iterations)
+        joined = message_joining.joined_messages(self.input_messages)
+        journal = Journal(steps, finished, self.persona.agent.max_tool_iterations, joined)
         told = journal_redaction.withhold_restricted_results(
             tx, self.lease.id, journal, self._writing_tools(), self.principal.clearance
         )
@@ -233,7 +245,7 @@ class _TurnLoader:
             user_messages=[
                 Message(text, Source("messages", str(one.id)))
                 for one in self.input_messages
-                if (text := user_message.effective_text(one))
+                if one.joined_step is None and (text := user_message.effective_text(one))
             ],
             record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
             briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),

@@ -226,7 +226,7 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 -- name: list_input_messages
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
 -- came with each: `current_classification` and `is_file_deleted` are those of the file that its text was read from.
-SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address AS reply_address,
+SELECT m.id, m.channel, m.kind, m.body, m.received_at, m.joined_step, i.address AS reply_address,
        (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
                   'current_classification', GREATEST(a.classification, COALESCE(f.classification, 0)),
                   'is_file_deleted', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id)
@@ -237,6 +237,19 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address AS reply_addres
   LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = m.channel
  WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
  ORDER BY m.position;
+
+-- name: join_messages
+-- The texts of a session that wait for an answer join the turn that runs, after a step; not while the conversation waits
+-- for a person.
+UPDATE messages
+   SET state = 'in_turn', turn_id = %(turn_id)s, joined_step = %(step)s
+ WHERE id IN (SELECT m.id FROM messages m
+               WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind = 'text'
+                 AND NOT EXISTS (SELECT FROM attachments a WHERE a.message_id = m.id)
+                 AND NOT EXISTS (SELECT FROM inbox_threads t
+                                  WHERE t.session_id = %(session_id)s AND t.state IN ('waiting', 'person', 'snoozed'))
+               ORDER BY m.position
+               LIMIT %(max_messages)s);
 
 -- name: list_steps
 -- The turn's model inferences so far.

@@ -114,7 +114,8 @@ class StopRequestRow:
 @dataclass(frozen=True, slots=True)
 class InboundMessage:
     """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown; `attached` the
-    rows of what came with it (`turns/attached.py`)."""
+    rows of what came with it (`turns/attached.py`); `joined_step` the step after which it joined
+    the turn while that ran."""
 
     id: UUID
     channel: str
@@ -123,6 +124,7 @@ class InboundMessage:
     received_at: datetime
     reply_address: str | None = None
     attachments: list[JsonObject] | None = None
+    joined_step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,9 @@ KEEP_STREAMED_TEXT = timedelta(days=1)
 MAX_TURN_MESSAGES, MAX_TURN_BYTES = 50, 64 * 1024
 """What one turn answers at most; what somebody sends beyond that waits for the next turn."""
 
+MAX_JOINED_MESSAGES = 10
+"""Messages that join a running turn between two steps at most."""
+
 
 def acquire_lease(
     tx: Transaction, session_id: UUID, holder_id: UUID, now: datetime, expires_at: datetime
@@ -244,6 +247,12 @@ def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[U
 def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:
     """Return the messages the turn answers, in order of arrival."""
     return tx.all(SQL["list_input_messages"], InboundMessage, turn_id=turn_id)
+
+
+def join_messages(tx: Transaction, session_id: UUID, turn_id: UUID, step: int) -> list[InboundMessage]:
+    """Have the session's unanswered texts join the turn after a step; return them, in order of arrival."""
+    tx.run(SQL["join_messages"], session_id=session_id, turn_id=turn_id, step=step, max_messages=MAX_JOINED_MESSAGES)
+    return [one for one in list_input_messages(tx, turn_id) if one.joined_step == step]
 
 
 def list_steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:

@@ -15,6 +15,7 @@ from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Journal, Reply, RunTools, next_step
 from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
+from parlour.conversations.message_joining import join_new_messages
 from parlour.conversations.reply import Answer, commit_answer
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn, TurnEnd
 from parlour.conversations.stage_timer import StageTimer
@@ -280,6 +281,7 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 journal = ask_model(turn_context, loaded_turn, journal, step)
             case RunTools() as step:
                 journal = run_requested_tools(turn_context, loaded_turn, journal, step)
+                journal = join_new_messages(turn_context, journal, loaded_turn.persona.binding.queue)
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
             case AskPerson():
                 turn_context.feed.set_state("waiting")

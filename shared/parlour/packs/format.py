@@ -376,9 +376,10 @@ class InboxSettings(PackModel):
 class QueueSettings(PackModel):
     """What happens to a message that comes while a reply is under way."""
 
-    mode: Literal["collect", "interrupt"] = Field(
+    mode: Literal["collect", "steer", "interrupt"] = Field(
         default="collect",
-        description="collect: the next reply answers it; interrupt: it stops the running one.",
+        description="collect: the next reply answers it; steer: the running one reads it before its next step; "
+        "interrupt: it stops the running one.",
     )
     stop_words: dict[Language, Annotated[tuple[ShortText, ...], Field(max_length=50)]] = Field(
         default={},

@@ -20,7 +20,7 @@ class Binding:
     limits       what it takes per minute, as `Limits` reads it.
     allowed_handoffs  slugs of bindings and teams that its conversations may be handed to.
     inbox        {"words": {language: [word]}, "service": {...}} where people answer its conversations, else {}.
-    queue        {"mode": "collect" | "interrupt", "stop_words": {language: [word]}}; {}: as by default.
+    queue        {"mode": "collect" | "steer" | "interrupt", "stop_words": {language: [word]}}; {}: as by default.
     needs_approval  which calls ask a person first, besides those whose tool says so.
     """
 

@@ -95,15 +95,22 @@ class PreparedTurn:
             ordered, self.cache_state.turn_pauses, self.cache_state.steps_per_turn, number, self.context.model, cached
         )
         blocks = [block for block in fitted.segment.blocks if block.role == "user"]
-        keys = [(number, call) for number, one in enumerate(rounds) for call, _ in one.results]
+        keys = [
+            key
+            for place, one in enumerate(rounds)
+            for key in (
+                *((place, Source("tool_calls", call)) for call, _ in one.results),
+                *((place, Source("messages", message_id)) for message_id, _ in one.messages),
+            )
+        ]
         result_entries = tuple(
             LedgerEntry(
-                Item(SourceKind.CALLS, block.pieces[0], Source("tool_calls", key[1])),
+                Item(SourceKind.CALLS, block.pieces[0], source),
                 block.tokens,
                 None,
-                key in fitted.shortened,
+                (place, source.id) in fitted.shortened,
             )
-            for key, block in zip(keys, blocks, strict=True)
+            for (place, source), block in zip(keys, blocks, strict=True)
         )
         ledger = PromptLedger(
             (*self.entries, *result_entries),

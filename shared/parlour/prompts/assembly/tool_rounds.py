@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parlour.infra.json_values import Json, JsonObject, canonical_json
-from parlour.prompts.assembly.segment import Block, Layer, Role, Segment, escape_untrusted, opaque_block
+from parlour.prompts.assembly.segment import Block, Layer, Role, Segment, escape_untrusted, opaque_block, text_block
 from parlour.text.token_counter import TokenCounter
 
 type _ResultKey = tuple[int, str]
@@ -25,10 +25,14 @@ the next step."""
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """One step of the model that asked for tools, as it was, with a result for each call (by its id)."""
+    """One step of the model that asked for tools, as it was, with a result for each call (by its id).
+
+    messages  what the user wrote meanwhile, where it joined the turn after these results: id and text.
+    """
 
     blocks: tuple[JsonObject, ...]
     results: tuple[tuple[str, JsonObject], ...]
+    messages: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,7 @@ def _round_blocks(counter: TokenCounter, number: int, one: ToolRound, texts: dic
             opaque_block(counter, _result_block(call, texts[number, call], result), answered)
             for call, result in one.results
         ),
+        *(text_block(counter, escape_untrusted(text), role=answered) for _, text in one.messages),
     ]
 
 
