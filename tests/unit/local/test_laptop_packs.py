@@ -43,7 +43,8 @@ def test_every_mistake_of_a_pack_is_listed(tmp_path: Path) -> None:
         read_pack(write_pack(tmp_path, **mistakes))
     first, *lines = str(refused.value).splitlines()
     assert first == f"{tmp_path} is not a valid pack: {len(lines)} problems to fix"
-    assert [line.split()[0] for line in lines] == ["agents/assistant.yaml:2:", "humans/alex.yaml:1:"]
+    places = [line.split()[0] for line in lines]
+    assert places == ["agents/assistant.yaml:2:", "agents/assistant.yaml:3:", "humans/alex.yaml:1:"]
 
 
 def test_prompt_that_does_not_fit_its_budget_is_a_mistake(tmp_path: Path) -> None:
