@@ -76,10 +76,11 @@ export class Operator {
     expect((await this.request.post(variable("CONSOLE_WEBHOOK"), { data })).ok()).toBe(true);
     const held = async () => {
       const { items } = await this.get<Schema["AttentionPageView"]>("attention");
-      return items.some((item) => item.kind === "held_reply" && item.recipient.endsWith(digits));
+      const found = items.find((item) => item.kind === "held_reply" && item.recipient.endsWith(digits));
+      return found?.kind === "held_reply" ? found.session_id : "";
     };
-    await expect.poll(held, { timeout: 20_000 }).toBe(true);
-    return digits;
+    await expect.poll(held, { timeout: 20_000 }).not.toBe("");
+    return held();
   }
 }
 

@@ -18,12 +18,13 @@ const press = (name: string | RegExp) => async (page: Page) => page.getByRole("b
 const dialog = (page: Page) => page.getByRole("dialog");
 
 /** Every page of the console, with each of its parts, forms and dialogs. */
-function visits({ sessionId, turnId, personId }: Conversation, fileId: string): Visit[] {
+function visits({ sessionId, turnId, personId }: Conversation, { fileId, heldId }: Prepared): Visit[] {
   const conversation = `#/conversations/${sessionId}`;
   const document = "#/records/document/reports%2Fsite-report-2026-02-18.md";
   return [
-    { name: "inbox", address: "#/inbox", shows: text("Held reply") },
-    { name: "inbox-decision", address: "#/inbox?", shows: dialog, act: press("Send now") },
+    { name: "inbox", address: "#/inbox", shows: text("1 decision") },
+    { name: "inbox-thread", address: `#/inbox/${heldId}`, shows: text("Held reply") },
+    { name: "inbox-decision", address: `#/inbox/${heldId}?`, shows: dialog, act: press("Send now") },
     { name: "conversations", address: "#/conversations", shows: (page) => page.getByRole("table") },
     {
       name: "conversations-none",
@@ -106,10 +107,10 @@ test("every page is accessible, fits the window and has targets to touch", async
 }) => {
   test.setTimeout(180_000);
   const conversation = await ask(request, "How wide is the crack at C4?");
-  const fileId = await prepare(operator);
+  const prepared = await prepare(operator);
   const problems: string[] = [];
   await open("#/inbox");
-  for (const { name, address, shows, act } of visits(conversation, fileId)) {
+  for (const { name, address, shows, act } of visits(conversation, prepared)) {
     try {
       await page.goto(`./${address}`);
       await act?.(page);
@@ -127,12 +128,20 @@ test("every page is accessible, fits the window and has targets to touch", async
   expect(problems).toEqual([]);
 });
 
-/** Make what the pages list, where it is not there yet: a reply that waits, a key and a file. Return the file's id. */
-async function prepare(operator: Operator): Promise<string> {
+/** The file, and the conversation of a held reply, that the pages show. */
+interface Prepared {
+  fileId: string;
+  heldId: string;
+}
+
+/** Make what the pages list, where it is not there yet: a reply that waits, a key and a file. */
+async function prepare(operator: Operator): Promise<Prepared> {
   const { items } = await operator.get<Schema["AttentionPageView"]>("attention");
-  if (!items.some(({ kind }) => kind === "held_reply")) await operator.holdReply();
+  const held = items.find((item) => item.kind === "held_reply");
+  const heldId = held?.kind === "held_reply" ? held.session_id : await operator.holdReply();
   const { keys } = await operator.get<Schema["KeyPageView"]>("keys");
   if (!keys.some(({ name }) => name === "Nightly import")) await operator.createKey("Nightly import", ["viewer"]);
   const { files } = await operator.get<Schema["FilePageView"]>("files", { text: "wind-limits.md" });
-  return files[0]?.id ?? operator.uploadFile("wind-limits.md", "# Wind limits\n\nLifting stops at 10 m/s.\n");
+  const limits = "# Wind limits\n\nLifting stops at 10 m/s.\n";
+  return { fileId: files[0]?.id ?? (await operator.uploadFile("wind-limits.md", limits)), heldId };
 }

@@ -1,10 +1,12 @@
 import { changes } from "./changes.ts";
 import { expect, test } from "./fixtures.ts";
 
-test("a held reply is decided in the inbox", async ({ page, open, operator }) => {
-  const digits = await operator.holdReply();
+test("a held reply is decided in its conversation", async ({ page, open, operator }) => {
+  const sessionId = await operator.holdReply();
   await open("#/inbox");
-  const card = page.getByRole("article").filter({ hasText: `…0${digits}` });
+  await expect(page.locator(`#thread-${sessionId}`)).toContainText("1 decision");
+  await page.locator(`#thread-${sessionId}`).click();
+  const card = page.getByRole("region", { name: "To decide" }).getByRole("article");
   await expect(card).toContainText("more than a day ago");
   await expect(card).not.toContainText("window_closed");
   await card.getByRole("button", { name: "Dismiss" }).click();
@@ -12,7 +14,8 @@ test("a held reply is decided in the inbox", async ({ page, open, operator }) =>
   await expect(dialog).toContainText("The reply will not be sent");
   await dialog.getByRole("button", { name: "Dismiss" }).click();
   await expect(card).toHaveCount(0);
-  await expect(page.getByRole("status")).toContainText(/./);
+  await expect(page.getByText("Dismissed. The reply will not be sent.")).toBeVisible();
+  await expect(page.getByText("The agent answers")).toBeVisible();
 });
 
 test("the daily cap is changed and given back", async ({ page, open }) => {

@@ -111,10 +111,10 @@ def open_thread(
 
 def opening_text(tx: Transaction, session_id: UUID, opening: Opening, now: datetime) -> str:
     """Return what the user reads when their conversation waits for a person; in closed hours with the next opening."""
-    if opening.service.is_open(now):
+    opens_at = "" if opening.service.is_open(now) else opening.service.describe_opening(now)
+    if not opens_at:  # somebody is there, or the hours never open: then no time can be offered
         return _canned_texts(tx, session_id).find(_OPENING_CAUSES.get(opening.thread.reason, "person_asked"))
-    text = _canned_texts(tx, session_id).find("closed_hours")
-    return text.replace("{opening}", opening.service.describe_opening(now))
+    return _canned_texts(tx, session_id).find("closed_hours").replace("{opening}", opens_at)
 
 
 _OPENING_CAUSES: dict[ThreadReason, ReplyCause] = {

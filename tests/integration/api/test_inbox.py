@@ -52,3 +52,38 @@ def test_who_may_not_write_does_not_answer(client: TestClient, feed: EventFeed, 
     for move in ("open", "take", "release", "close"):
         assert post(client, viewer, f"{feed.session_id}/{move}").status_code == 403
     assert client.get(f"/v1/inbox/{feed.session_id}", headers=viewer).status_code == 200
+
+
+def test_a_visitor_sees_who_answers(client: TestClient, feed: EventFeed, desk: Headers) -> None:
+    def answering() -> tuple[str, str | None]:
+        shown = client.get(f"/v1/sessions/{feed.session_id}", headers=desk).json()
+        return shown["answering"], shown["person"]
+
+    assert answering() == ("agent", None)
+    post(client, desk, f"{feed.session_id}/open")
+    assert answering() == ("waiting", None)
+    post(client, desk, f"{feed.session_id}/take")
+    assert answering() == ("person", "Support")
+    post(client, desk, f"{feed.session_id}/close")
+    assert answering() == ("agent", None)
+
+
+def test_who_answers_sees_to_whom_a_conversation_can_be_given(client: TestClient, desk: Headers) -> None:
+    admin = create_key_headers(client, "acme", "admin")
+    for name, roles in (("Asha", ["viewer", "editor"]), ("Vera", ["viewer"]), ("Ada", ["admin"])):
+        member = {"issuer": "https://id.example.org", "subject": name, "display_name": name, "roles": roles}
+        assert client.post("/v1/members", json=member, headers=admin).is_success
+    listed = client.get("/v1/inbox/members", headers=desk).json()["members"]
+    assert [member["display_name"] for member in listed] == ["Ada", "Asha"]
+    assert listed[0].keys() == {"id", "display_name"}
+    assert client.get("/v1/inbox/members", headers=create_key_headers(client, "acme", "viewer")).status_code == 403
+
+
+def test_what_a_person_needs_to_know_is_beside_the_conversation(
+    client: TestClient, feed: EventFeed, desk: Headers
+) -> None:
+    post(client, desk, f"{feed.session_id}/open")
+    context = client.get(f"/v1/inbox/{feed.session_id}/context", headers=desk).json()
+    assert context["window"] == {"is_open": True, "closes_at": None, "templates": []}
+    assert context.keys() == {"summary", "tried", "open_effects", "facts", "window"}
+    assert client.get("/v1/inbox/saved-replies", headers=desk).json() == {"saved_replies": []}

@@ -328,6 +328,39 @@ def test_in_closed_hours_the_user_reads_when_somebody_is_there(conversation: Con
     assert "Sunday 09:00" in str(outbound(conversation)[-1])
 
 
+def test_hours_that_never_open_offer_no_time(conversation: ConversationHarness) -> None:
+    conversation.query("""UPDATE bindings SET inbox = '{"service": {"hours": {"time_zone": "UTC"}}}' RETURNING id""")
+    open_for_person(conversation)
+    assert outbound(conversation)[-1] == canned_replies.PERSON_ASKED_REPLY
+
+
+def test_notes_and_instructions_are_read_by_people_and_only_instructions_by_the_agent(
+    conversation: ConversationHarness,
+) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    conversation.send_whatsapp("And the hoist?", "held")
+    take(conversation, person, session_id)
+    now = conversation.clock()
+    conversation.database.run(person, lambda tx: threads.add_note(person, tx, session_id, "Pays late.", now))
+    hand_back(conversation, person, session_id, "Offer them Tuesday.")
+    conversation.model.script = [text_answer("On Tuesday.")]
+    conversation.run_turn()
+    prompt = str(conversation.model.requests[-1].messages)
+    assert ("Offer them Tuesday." in prompt, "Pays late." in prompt) == (True, False)
+    with conversation.database.transaction(conversation.admin) as tx:
+        bodies = [event.body for event in events.list_events_after(conversation.admin, tx, 0, 200) if event.body]
+    assert bodies == ["Pays late.", "Offer them Tuesday."]
+
+
+def test_what_is_written_while_a_person_has_the_thread_is_remembered_once(conversation: ConversationHarness) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    conversation.send_whatsapp("My name is Rosa.", "held")
+    claim = take(conversation, person, session_id).claim
+    say(conversation, person, session_id, "Hello Rosa.", claim)
+    assert conversation.query("SELECT count(*) FROM work_due WHERE kind = 'extraction'") == [(1,)]
+    assert conversation.query("SELECT count(*) FROM turns WHERE state = 'answered'") == [(3,)]
+
+
 def test_a_snooze_ends_by_itself(conversation: ConversationHarness) -> None:
     session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
     now = conversation.clock()
