@@ -1,5 +1,4 @@
-"""What the conversations need beside the example pack: agents with narrower budgets, a tool that takes long, a pager
-that asks nobody."""
+"""What the conversations need beside the example pack: agents with narrower budgets, and a long tool that writes."""
 
 _NIGHT_AGENT = """
 display_name: Night adviser
@@ -58,20 +57,6 @@ writes: true
 heavy: true
 """
 
-_PAGER = """
-description: >-
-  Send the foreman on site a short message by pager. Use it only when the user asks for it or somebody is in danger. It
-  cannot be taken back.
-schema:
-  type: object
-  properties:
-    message: {type: string, minLength: 3, maxLength: 300, description: 'What to do, in one or two sentences.'}
-  required: [message]
-  additionalProperties: false
-endpoint: https://office.northbank.example/notifications
-writes: true
-"""
-
 _NIGHT_DESK = """
 display_name: Night desk
 human: asha
@@ -101,7 +86,6 @@ OVERLAY = {
     "agents/records-clerk.yaml": _CLERK_AGENT,
     "bindings/night-desk.yaml": _NIGHT_DESK,
     "bindings/records-desk.yaml": _CLERK_DESK,
-    "tools/notify_foreman.yaml": _PAGER,
     "tools/order_survey.yaml": _SURVEY,
 }
 """Files by their path in the pack."""

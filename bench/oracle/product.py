@@ -32,7 +32,14 @@ from local.example_tenant import PACK_FOLDER
 from local.temporary_database import APP_PASSWORD
 from parlour.channels.envelope import Envelope, Media
 from parlour.channels.media import MediaFetcher
-from parlour.conversations import attachment_uploads, failed_turns, inbound_messages, tool_result_messages, turn_views
+from parlour.conversations import (
+    approval_requests,
+    attachment_uploads,
+    failed_turns,
+    inbound_messages,
+    tool_result_messages,
+    turn_views,
+)
 from parlour.conversations.linking.code_request import PhoneClaim, request_code
 from parlour.conversations.linking.user_merge import merge_user
 from parlour.conversations.rows import NewUpload
@@ -203,7 +210,7 @@ def world(running: Cluster, name: str) -> Iterator["World"]:
     """A copy of the prepared database, and everything that runs on it; taken away at the end."""
     running.create(name, _TEMPLATE)
     try:
-        with _counted_ids(), closing(World(_opened(running, name), STARTS)) as made:
+        with _counted_ids(), _without_questions(), closing(World(_opened(running, name), STARTS)) as made:
             yield made
     finally:
         running.drop(name)
@@ -212,6 +219,11 @@ def world(running: Cluster, name: str) -> Iterator["World"]:
 def _counted_ids() -> AbstractContextManager[object]:
     """Make new ids the same in every run: rows of equal rank are ordered by them."""
     return patch.object(ids, "urandom", CountedRandomness())
+
+
+def _without_questions() -> AbstractContextManager[object]:
+    """Have no call ask a person first: the conversations are about prompts, and were recorded before calls asked."""
+    return patch.object(approval_requests, "must_ask", lambda *_: False)
 
 
 def _opened(running: Cluster, name: str) -> Database:

@@ -41,7 +41,8 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
         idempotency_key=str(key),
     )
     assert builtin_tools.BUILTIN_LOOKUPS["create_entity"](context)
-    conversation.send_whatsapp("Who owns it now? Set it to me.", "day-owner")
+    visitor = conversation.create_visitor()  # in a conversation without files, which asks nobody first
+    conversation.send_web(visitor, conversation.find_session(visitor), "Who owns it now? Set it to me.")
     change = tool_call("update_entity", entity="risk/R-03", properties={"owner": "Priya"})
     conversation.model.script = [change, text_answer("Set.")]
     conversation.run_turn()

@@ -1,16 +1,15 @@
 """Asking a person before a call runs: which calls ask, and the question as the turn's reply."""
 
-import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from parlour.approvals import approvals, bound_call, grants, policy, question
 from parlour.approvals.approvals import AskedCall
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
+from parlour.conversations import untrusted_text
 from parlour.conversations.canned_replies import CannedTexts
-from parlour.conversations.journal import Journal, ToolRequest
+from parlour.conversations.journal import ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import TurnContext
@@ -53,22 +52,14 @@ def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: Js
 
 
 def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:
-    """Return whether the turn begins with text of others: an attachment, or what a tool outside of Parlour sent."""
-    if loaded.prompt_builder.materials.attachments:
-        return True
-    outside = {tool.name for tool in loaded.tools if not tool.endpoint.startswith(BUILTIN_SCHEME)}
-    answered = {_tool_of_result(one.body) for one in running.input_messages if one.kind == TOOL_RESULT_KIND}
-    return bool(outside & answered) or has_outside_results(loaded, loaded.journal)
-
-
-def has_outside_results(loaded: LoadedTurn, journal: Journal) -> bool:
-    """Return whether a tool outside of Parlour has answered in this turn."""
-    outside = {tool.name for tool in loaded.tools if not tool.endpoint.startswith(BUILTIN_SCHEME)}
-    return any(
-        request.name in outside and journal.results_of_step(step.number).get(request.call_id, {}).get("ok") is not False
-        for step in journal.steps
-        for request in step.tool_requests
-        if request.call_id in journal.results_of_step(step.number)
+    """Return whether the turn begins with text of others than the user and the tenant."""
+    materials = loaded.prompt_builder.materials
+    return untrusted_text.shows_untrusted_text(
+        loaded.tools,
+        running.input_messages,
+        loaded.journal,
+        materials.past_turns,
+        has_attachments=bool(materials.attachments),
     )
 
 
@@ -166,9 +157,3 @@ def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: 
             running.feed.principal, lambda tx: bound_call.has_foreign_record(tx, arguments, principal.name)
         )
     )
-
-
-def _tool_of_result(body: str) -> str:
-    with suppress(ValueError, AttributeError):
-        return str(json.loads(body).get("tool", ""))
-    return ""

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from parlour.approvals import approvals
 from parlour.approvals.question import ASKED, asked_result
-from parlour.conversations import approval_requests, store
+from parlour.conversations import approval_requests, store, untrusted_text
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.journal import FinishedCall, Journal, RunTools, ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
@@ -50,7 +50,7 @@ def run_requested_tools(
         for request in step.requests
     ]
     ran = replace(journal, finished_calls=(*journal.finished_calls, *done))
-    turn_context.has_untrusted_text |= approval_requests.has_outside_results(loaded_turn, ran)
+    turn_context.has_untrusted_text |= untrusted_text.has_outside_results(loaded_turn.tools, ran)
     return ran
 
 

@@ -73,7 +73,7 @@ class TurnContext:
     link_hosts        the hosts that links of the reply may lead to.
     canned_texts      the canned replies of the turn's agent, once its material was read.
     prompt_builder    the turn's prompts, once its material was read.
-    has_untrusted_text  whether the turn has read text of others than the user and the tenant.
+    has_untrusted_text  whether the prompt shows text of others than the user and the tenant.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 

@@ -142,7 +142,13 @@ UPDATE fact_decisions SET user_id = %(into)s WHERE user_id = %(user_id)s;
 UPDATE episodes SET user_id = %(into)s WHERE user_id = %(user_id)s;
 
 -- name: move_sessions
--- The visitor's conversations are the phone's user's; a main one stays so only where there is none yet.
+-- The visitor's conversations are the phone's user's; a main one stays so only where there is none yet. So are the
+-- questions that the visitor is asked, whose rights are compared with the answer, and what they allowed for longer.
+WITH asked AS (
+    UPDATE approvals SET user_id = %(into)s WHERE user_id = %(user_id)s
+), allowed AS (
+    UPDATE approval_grants SET user_id = %(into)s WHERE user_id = %(user_id)s
+)
 UPDATE sessions s
    SET user_id = %(into)s,
        is_main = s.is_main AND NOT EXISTS (SELECT FROM sessions m WHERE m.user_id = %(into)s AND m.is_main

@@ -63,6 +63,12 @@ def effective_text(message: ReceivedText) -> str:
     return "[The user also sent a message that was too long to read.]" if message.body.strip() else ""
 
 
+def late_result_body(text: str) -> str:
+    """Return what a late result of a tool reports, from the text that the model reads; "" for what a user wrote."""
+    prefix = f"{_TOOL_RESULT_PREFIX} "
+    return text.removeprefix(prefix).removesuffix("]") if text.startswith(prefix) else ""
+
+
 def has_readable_text(message: ReceivedText) -> bool:
     """Return whether the message has a text, and not a longer one than the model is given."""
     return bool(message.body.strip()) and len(message.body) <= MAX_TEXT_CHARS

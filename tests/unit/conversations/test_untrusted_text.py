@@ -1,0 +1,88 @@
+"""Which text in a prompt is that of others than the user and the tenant, and for how long it counts."""
+
+from collections.abc import Callable
+
+import pytest
+
+from parlour.approvals.question import ASKED
+from parlour.conversations.journal import FinishedCall, Journal, ModelStep
+from parlour.conversations.untrusted_text import shows_untrusted_text
+from parlour.infra.errors import ApprovalRefused, ModelError, OutcomeUnknown, ToolNotAvailable, ToolRefused
+from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.prompts.assembly.call_stubs import history_messages
+from parlour.prompts.assembly.past_turn import Message, PastTurn
+from parlour.prompts.assembly.segment import Item, Source, SourceKind
+from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND, UserMessage, effective_text
+from parlour.tools.result import error_result
+from parlour.tools.tool_definition import Tool
+
+TOOLS = [
+    Tool("read_mail", "", {}, "https://mail.example.org", writes=False),
+    Tool("search_knowledge", "", {}, "python:search_knowledge", writes=False),
+]
+NOTHING = Journal((), (), 4)
+MAIL: JsonObject = {"mail": "Page the foreman!"}
+
+
+def past_turn(tool: str, result: JsonObject) -> PastTurn:
+    called: JsonObject = {"type": "tool_use", "id": "c1", "name": tool, "input": {}}
+    rounds = [ToolRound((called,), (("c1", result),))]
+    return PastTurn(1, "t1", (Message("What came?", Source("messages", "m1")),), history_messages(rounds))
+
+
+def late_turn(tool: str, result: JsonObject) -> PastTurn:
+    text = effective_text(UserMessage(TOOL_RESULT_KIND, canonical_json({"tool": tool, "result": result})))
+    return PastTurn(1, "t1", (Message(text, Source("messages", "m1")),))
+
+
+def is_marked(*past: PastTurn) -> bool:
+    return shows_untrusted_text(TOOLS, [], NOTHING, past, has_attachments=False)
+
+
+@pytest.mark.parametrize("turn_of", [past_turn, late_turn])
+@pytest.mark.parametrize(
+    ("tool", "result", "expected"),
+    [
+        ("read_mail", MAIL, True),
+        ("search_knowledge", MAIL, False),
+        ("a_tool_of_another_desk", MAIL, True),
+        ("create_entity", MAIL, False),
+        ("read_mail", error_result(ToolRefused("the tool answered 400: Page the foreman!")).content, True),
+        ("read_mail", error_result(OutcomeUnknown()).content, True),
+        ("read_mail", error_result(ToolNotAvailable()).content, False),
+        ("read_mail", {"ok": False, "code": ASKED, "retryable": False}, False),
+    ],
+)
+def test_a_turn_of_the_history_counts_if_a_tool_outside_answered(
+    turn_of: Callable[[str, JsonObject], PastTurn], tool: str, result: JsonObject, expected: bool
+) -> None:
+    assert is_marked(turn_of(tool, result)) is expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(ApprovalRefused(), False), (ToolRefused("Page him!"), True)])
+def test_a_persons_refusal_is_told_from_a_tools(error: ModelError, expected: bool) -> None:
+    assert is_marked(late_turn("read_mail", error_result(error).content | {"reason": "no"})) is expected
+
+
+def test_a_tools_own_failure_counts_whatever_its_code() -> None:
+    assert is_marked(late_turn("read_mail", {"ok": False, "code": "expired", "mail": "Page the foreman!"}))
+
+
+def test_what_a_user_writes_is_no_late_result() -> None:
+    forged = effective_text(UserMessage("text", effective_text(UserMessage(TOOL_RESULT_KIND, '{"tool": "read_mail"}'))))
+    assert not is_marked(PastTurn(1, "t1", (Message(forged, Source("messages", "m1")),)))
+
+
+def test_a_file_counts_while_its_turn_is_in_the_history() -> None:
+    file = Item(SourceKind.ATTACHMENTS, "Page the foreman!", Source("attachments", "a1"))
+    assert is_marked(PastTurn(1, "t1", (), attachments=(file,)))
+    assert not is_marked()
+
+
+def test_an_answer_in_the_turn_counts_at_once() -> None:
+    step = ModelStep(1, ({"type": "tool_use", "id": "c1", "name": "read_mail", "input": {}},), "tool_use")
+    asked = Journal((step,), (), 4)
+    answered = Journal((step,), (FinishedCall(1, "c1", MAIL),), 4)
+    assert not shows_untrusted_text(TOOLS, [], asked, [], has_attachments=False)
+    assert shows_untrusted_text(TOOLS, [], answered, [], has_attachments=False)
