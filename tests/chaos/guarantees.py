@@ -38,7 +38,7 @@ SELECT c.id, c.name, c.state, c.idempotency_key FROM tool_calls c JOIN turns t O
 _WORK_DUE = """
 SELECT kind, count(*) FROM work_due
  WHERE tenant_id = %s
-   AND kind NOT IN ('embedding', 'prompt_retention', 'event_retention', 'pulse', 'extraction', 'summary',
+   AND kind NOT IN ('embedding', 'prompt_retention', 'event_retention', 'visitor_retention', 'pulse', 'extraction', 'summary',
         'consolidation', 'archive')
  GROUP BY kind
 """

@@ -6,6 +6,7 @@ from parlour.conversations import store as turn_store
 from parlour.prompts.ledger import retention, store
 from parlour.prompts.ledger.explanation import explain_turn
 from parlour.search.recall import recall_messages
+from parlour.tenancy import store as visitor_store
 from tests.conversation_harness import ConversationHarness, text_answer
 
 
@@ -36,8 +37,12 @@ def reuse_and_expire_prompts(conversation: ConversationHarness) -> None:
         "INSERT INTO ledger_texts (tenant_id, month, hash, text)"
         f" SELECT tenant_id, '2025-11-01', hash, text FROM ledger_texts WHERE hash = '{words}' RETURNING 1"
     )
+    before_visit = conversation.clock()
+    conversation.create_visitor()
     with conversation.database.transaction(conversation.admin) as tx:
         assert turn_store.find_oldest_streamed_text(tx)
         assert turn_store.delete_streamed_text(tx, conversation.clock(), 1) == 1
+        assert visitor_store.has_visitors_since(tx, before_visit)
+        assert visitor_store.delete_silent_visitors(tx, before_visit, conversation.clock() + timedelta(days=1), 1) == 1
         retention.delete_expired_batch(tx, conversation.clock() - timedelta(days=30))
         assert retention.next_expiry(tx)

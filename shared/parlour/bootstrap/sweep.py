@@ -22,6 +22,7 @@ from parlour.memory.memory_job import MEMORY_JOB_KINDS
 from parlour.notifications import notifications
 from parlour.prompts.ledger import retention
 from parlour.search.index import scheduling
+from parlour.tenancy import visitor_retention
 from parlour.tools import calls
 
 
@@ -105,6 +106,7 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
             lambda wakeup: queues.turns[wakeup.queue_channel].send([wakeup.message])
         ),
         "phone_link": expired_codes.find_expired_code,
+        "visitor_retention": visitor_retention.find_silent_visitors,
         "event_retention": event_retention.find_streamed_text,
         "prompt_retention": retention.expired_prompt_finder(ledger_days),
         **{kind: job_scheduling.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},

@@ -24,6 +24,7 @@ type WorkKind = Literal[
     "record_type",
     "prompt_retention",
     "event_retention",
+    "visitor_retention",
     "pulse",
     "extraction",
     "summary",

@@ -161,12 +161,35 @@ WITH door AS (
     INSERT INTO channel_identities (tenant_id, id, user_id, channel, address, created_at)
     SELECT current_tenant(), %(identity_id)s, id, 'web', id::text, %(now)s FROM person
     RETURNING user_id
+), goes AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'visitor_retention', current_tenant(), %(delete_silent_at)s FROM person
+    ON CONFLICT (tenant_id, kind, id) DO NOTHING
 )
 INSERT INTO sessions (tenant_id, id, user_id, binding_id, entity_id, visibility, channel, created_at, last_active_at)
 SELECT current_tenant(), %(session_id)s, identity.user_id, door.id, %(entity_id)s::uuid, %(visibility)s, 'web', %(now)s,
        %(now)s
   FROM identity, door
 RETURNING user_id, id AS session_id, true AS is_new;
+
+-- name: delete_silent_visitors
+-- Visitors on the web who came in a span of time and wrote nothing since, a bounded number at a time, with their sessions.
+DELETE FROM users
+ WHERE (tenant_id, id) IN (
+       SELECT u.tenant_id, u.id
+         FROM users u
+        WHERE u.tenant_id = current_tenant() AND u.phone IS NULL AND u.merged_into IS NULL
+          AND u.created_at >= %(since)s AND u.created_at < %(before)s
+          AND EXISTS (SELECT FROM channel_identities c
+                       WHERE c.tenant_id = u.tenant_id AND c.channel = 'web' AND c.address = u.id::text)
+          AND NOT EXISTS (SELECT FROM users o WHERE o.tenant_id = u.tenant_id AND o.merged_into = u.id)
+          AND NOT EXISTS (SELECT FROM sessions s JOIN messages m ON (m.tenant_id, m.session_id) = (s.tenant_id, s.id)
+                           WHERE s.tenant_id = u.tenant_id AND s.user_id = u.id)
+        LIMIT %(most)s);
+
+-- name: find_visitor_since
+-- Somebody without a phone number who came since a time.
+SELECT id FROM users WHERE phone IS NULL AND merged_into IS NULL AND created_at >= %(since)s LIMIT 1;
 
 -- name: open_session
 -- A further session of a user on the web; no row comes back when the binding, the user or the entity is missing

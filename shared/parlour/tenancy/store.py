@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, get_origin
 from uuid import UUID
 
@@ -29,6 +29,9 @@ from parlour.tenancy.rows import (
 )
 
 SQL = Queries.for_module(__file__)
+
+#: How long visitors stay who wrote nothing.
+KEEP_SILENT_VISITORS = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,16 @@ def find_or_create_contact(tx: Transaction, **values: str | UUID | datetime | No
 
 def create_visitor(tx: Transaction, **values: UUID | datetime | str | None) -> Contact | None:
     return tx.first(SQL["create_visitor"], Contact, **values)
+
+
+def delete_silent_visitors(tx: Transaction, since: datetime, before: datetime, limit: int) -> int:
+    """Delete visitors who came in a span of time and wrote nothing, at most `limit`. Return how many."""
+    return tx.run(SQL["delete_silent_visitors"], since=since, before=before, most=limit)
+
+
+def has_visitors_since(tx: Transaction, since: datetime) -> bool:
+    """Return whether the tenant has visitors who came since a time."""
+    return tx.value(SQL["find_visitor_since"], since=since) is not None
 
 
 def open_session(tx: Transaction, **values: UUID | datetime | int | str | None) -> Session | None:

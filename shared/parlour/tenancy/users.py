@@ -85,6 +85,7 @@ def create_visitor(
         identity_id=uuid7(now),
         session_id=uuid7(now),
         now=now,
+        delete_silent_at=now + store.KEEP_SILENT_VISITORS,
     )
     if opened is None:
         raise NotFound("agent not found; list the bindings")

@@ -62,7 +62,7 @@ class SweepHarness:
         streamed text, and what is to be put away, by kind; one of each at most."""
         later = self.desk.clock() + timedelta(days=99)
         every = self.desk.database.run(None, lambda tx: work_due.list_overdue(tx, later, 99))
-        others = {"archive", "embedding", "extraction", "prompt_retention", "event_retention"}
+        others = {"archive", "embedding", "extraction", "prompt_retention", "event_retention", "visitor_retention"}
         found = [one for one in every if one.kind not in others]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
@@ -429,6 +429,23 @@ class TestStreamedText:
         sweep_harness.sweep()
         assert desk.query("SELECT kind FROM events WHERE kind = 'text_delta'")
         assert desk.query("SELECT 1 FROM work_due WHERE kind = 'event_retention'")
+
+
+class TestSilentVisitors:
+    def test_go_after_thirty_days(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        first, speaker = desk.create_visitor(), desk.create_visitor()
+        desk.send_web(speaker, desk.find_session(speaker), "How wide is the crack?")
+        sweep_harness.answer()
+        desk.clock.now += 10 * DAY
+        second = desk.create_visitor()
+        for days, left in ((19, {first, speaker, second}), (2, {speaker, second}), (9, {speaker})):
+            desk.clock.now += days * DAY
+            sweep_harness.sweep()
+            sweep_harness.sweep()
+            assert {one for (one,) in desk.query("SELECT id FROM users")} == {one.id for one in left}
+        assert desk.query("SELECT 1 FROM work_due WHERE kind = 'visitor_retention'") == []
+        assert desk.query("SELECT count(*) FROM sessions") == [(1,)]
 
 
 class TestPrompts:
