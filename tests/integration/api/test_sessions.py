@@ -181,7 +181,7 @@ def test_events_are_read_after_a_number(visit: VisitorSession, feed: EventFeed) 
     )
     found = visit.get("/events", params={"after": 2}).json()["events"]
     assert [(event["number"], event["kind"], event["payload"]) for event in found] == [
-        (3, "text_delta", {"text": "lo"}),
+        (3, "text_delta", {"text": "lo", "block": 1}),
         (4, *DONE_EVENT),
     ]
     assert {event["turn_id"] for event in found} == {str(turn)}
