@@ -38,8 +38,8 @@ SELECT c.id, c.name, c.state, c.idempotency_key FROM tool_calls c JOIN turns t O
 _WORK_DUE = """
 SELECT kind, count(*) FROM work_due
  WHERE tenant_id = %s
-   AND kind NOT IN ('embedding', 'prompt_retention', 'event_retention', 'visitor_retention', 'pulse', 'extraction', 'summary',
-        'consolidation', 'archive')
+   AND kind NOT IN ('embedding', 'prompt_retention', 'event_retention', 'visitor_retention', 'pulse', 'extraction',
+        'summary', 'consolidation', 'archive')
  GROUP BY kind
 """
 """Nobody embeds in these trials or reads what is to be remembered, so these marks stay; and prompts' records go in a

@@ -17,7 +17,7 @@ _BATCHES_PER_RUN = 10
 
 
 def find_silent_visitors(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
-    """Delete a tenant's visitors who wrote nothing in their first 30 days. Return when to look at later ones; None without any.
+    """Delete a tenant's visitors who wrote nothing in their first 30 days. Return when to look again; None without any.
 
     A run looks at those who came since the run before, so its cost does not grow with the tenant's users.
     """
