@@ -57,10 +57,8 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 SELECT e.id, e.number, e.session_id, e.kind, e.actor, e.actor_name, e.message_id, e.body, e.details, e.at
   FROM inbox_events e
   JOIN sessions s ON s.id = e.session_id
-  JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id
-                 AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
- WHERE e.number > %(number)s AND (%(session_id)s::uuid IS NULL OR e.session_id = %(session_id)s)
+ WHERE session_clearance(s) <= %(clearance)s AND e.number > %(number)s
+   AND (%(session_id)s::uuid IS NULL OR e.session_id = %(session_id)s)
  ORDER BY e.number
  LIMIT %(most)s;
 
@@ -108,8 +106,8 @@ SELECT t.thread, t.undecided_count, s.title, s.channel, b.slug AS binding, b.dis
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
-                 AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
- WHERE (%(states)s::text[] IS NULL OR t.state = ANY(%(states)s) OR %(undecided)s AND t.undecided_count > 0)
+ WHERE session_clearance(s) <= %(clearance)s
+   AND (%(states)s::text[] IS NULL OR t.state = ANY(%(states)s) OR %(undecided)s AND t.undecided_count > 0)
    AND (%(assignee)s::text IS NULL OR t.assignee = %(assignee)s)
    AND (%(binding)s::text IS NULL OR b.slug = %(binding)s)
    AND (%(reason)s::text IS NULL OR t.reason = %(reason)s)
@@ -130,10 +128,7 @@ SELECT count(*) FILTER (WHERE t.state = 'waiting') AS waiting, count(*) FILTER (
            AS undecided
   FROM (SELECT session_id FROM inbox_threads WHERE state IN ('waiting', 'person', 'snoozed')
          UNION SELECT session_id FROM undecided_items) listed
-  JOIN sessions s ON s.id = listed.session_id
-  JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id
-                 AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+  JOIN sessions s ON s.id = listed.session_id AND session_clearance(s) <= %(clearance)s
   LEFT JOIN inbox_threads t ON t.session_id = s.id
   LEFT JOIN (SELECT DISTINCT session_id FROM undecided_items) i ON i.session_id = s.id
 HAVING count(*) > 0;

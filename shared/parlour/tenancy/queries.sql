@@ -207,19 +207,11 @@ RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_mai
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS required_clearance;
 
 -- name: find_session
--- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
--- or was answered from may have been closed since.
+-- One session, and what clearance others need to read it.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
        s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
-       GREATEST(b.clearance, s.answering_clearance, u.clearance, e.classification,
-                (SELECT max(r.classification)
-                   FROM citation_numbers n
-                   JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
-                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS required_clearance
+       session_clearance(s) AS required_clearance
   FROM sessions s
-  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
-  LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
  WHERE s.id = %(session_id)s;
 
 -- name: find_acting_user

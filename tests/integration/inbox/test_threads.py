@@ -286,6 +286,8 @@ def test_an_agent_without_an_inbox_goes_on_after_a_failure(conversation: Convers
         "UPDATE bindings SET clearance = 2",
         "UPDATE users SET clearance = 2",
         "UPDATE sessions SET answering_clearance = 2",  # as by a handoff to a desk that sees more
+        "WITH about AS (UPDATE entities SET classification = 2 WHERE name LIKE '%crack%' RETURNING id)"
+        " UPDATE sessions SET entity_id = (SELECT id FROM about LIMIT 1)",
     ],
 )
 def test_a_viewer_below_the_clearance_finds_no_conversation(conversation: ConversationHarness, raised: str) -> None:

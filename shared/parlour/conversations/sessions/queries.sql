@@ -20,26 +20,19 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
 -- name: list_readable_sessions
 -- Sessions that somebody of the tenant may read, the latest first, behind a position, not those put away: of one entity, of one user, or
 -- both. Read are those that were opened to whoever asks (`visibilities`), as far as their clearance goes: what a session
--- needs is what `tenancy.session` says.
+-- needs is what `session_clearance` says.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
        s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
        (SELECT left(m.body, %(letters)s) FROM messages m
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
          ORDER BY m.position DESC LIMIT 1) AS last_message_preview
   FROM sessions s
-  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
-  LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
  WHERE (%(entity_id)s::uuid IS NULL OR s.entity_id = %(entity_id)s)
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
    AND (s.archived_at IS NOT NULL) = %(archived)s
    AND (%(after_id)s::uuid IS NULL OR (s.last_active_at, s.id) < (%(after_at)s::timestamptz, %(after_id)s))
    AND s.visibility = ANY(%(visibilities)s)
-   AND GREATEST(b.clearance, s.answering_clearance, u.clearance, e.classification,
-                (SELECT max(r.classification)
-                   FROM citation_numbers n
-                   JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
-                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) <= %(clearance)s
+   AND session_clearance(s) <= %(clearance)s
  ORDER BY s.last_active_at DESC, s.id DESC
  LIMIT %(most)s;
 
@@ -123,11 +116,7 @@ WITH attention AS (
             OR position(lower(%(text)s) IN lower(u.display_name)) > 0
             OR (%(digits)s::text <> '' AND (right(u.phone, 4) LIKE '%%' || %(digits)s::text
                                             OR regexp_replace(u.phone, '\D', '', 'g') = %(digits)s)))
-       AND GREATEST(b.clearance, s.answering_clearance, u.clearance, e.classification,
-                    (SELECT max(r.classification)
-                       FROM citation_numbers n
-                       JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
-                      WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) <= %(clearance)s
+       AND session_clearance(s) <= %(clearance)s
      ORDER BY s.last_active_at DESC, s.id DESC
      LIMIT %(most)s
 )
