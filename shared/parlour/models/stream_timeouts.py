@@ -42,7 +42,7 @@ class _Item[T]:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    error: Exception | None
+    error: BaseException | None
 
 
 def stream_within[T](
@@ -97,5 +97,5 @@ def _run_source[T](
                     return
                 inbox.put(_Item(item))
         inbox.put(_End(None))
-    except Exception as error:  # noqa: BLE001 - whatever it is belongs to the thread that is listening
+    except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the thread that is listening
         inbox.put(_End(error))
