@@ -132,7 +132,7 @@ def next_step(journal: Journal) -> NextStep:
     missing = tuple(request for request in last.tool_requests if request.call_id not in results)
     if missing:
         return RunTools(last.number, missing)
-    is_asked = any(result.get("code") == ASKED for result in results.values())
+    is_asked = any(result.get("ok") is False and result.get("code") == ASKED for result in results.values())
     return AskPerson() if is_asked else CallModel(last.number + 1, is_retry=False)
 
 

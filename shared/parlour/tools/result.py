@@ -20,7 +20,8 @@ _SHORTENING_STEPS = ((8_000, 200), (4_000, 100), (2_000, 50), (1_000, 25), (500,
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """The answer to one call. `content` is what the model reads: the tool's own object, or, when not `ok`,
-    {"ok": false, "code", "retryable", "message"}."""
+    {"ok": false, "code", "retryable", "message"}. A tool's own object that says "ok": false is {"ok": false, "result":
+    the object}."""
 
     ok: bool
     content: JsonObject
@@ -34,8 +35,14 @@ class ToolResult:
 
 
 def success_result(content: JsonObject) -> ToolResult:
-    """Return a tool's answer without what a database cannot store, shortened if it is too long."""
-    return ToolResult(True, shorten_to(_storable_object(content), MAX_RESULT_CHARS))
+    """Return a tool's answer without what a database cannot store, shortened if it is too long.
+
+    An answer that says "ok": false is wrapped: it still reads as a failure, but not as an error of Parlour's own.
+    """
+    storable = _storable_object(content)
+    if storable.get("ok") is False:
+        storable = {"ok": False, "result": storable}
+    return ToolResult(True, shorten_to(storable, MAX_RESULT_CHARS))
 
 
 def error_result(error: ModelError) -> ToolResult:
