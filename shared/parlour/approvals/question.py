@@ -36,7 +36,7 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
 
 def question_text(tool: Tool, arguments: JsonObject) -> str:
     """Return the exact effect: the tool, by its schema's title or its name, and each argument on a line of its own."""
-    lines = [f"- {row.label}: {row.value}" for row in argument_rows(arguments, tool.schema)]
+    lines = [f"- {row.label}: {_quote_lines(row.value)}" for row in argument_rows(arguments, tool.schema)]
     return "\n".join([f"{_label(tool.name, tool.schema)}{':' if lines else ''}", *lines])
 
 
@@ -83,15 +83,24 @@ def closed_text(approval: Approval) -> str:
             return "The question is open."
 
 
+def _quote_lines(value: str) -> str:
+    """Return a value with each line but the first marked, so that none of them reads as a line of the question."""
+    return "\n  > ".join(value.splitlines())
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _label(name: str, definition: Json) -> str:
     title = definition.get("title") if isinstance(definition, dict) else None
-    return title if isinstance(title, str) and title else name.replace("_", " ").capitalize()
+    return _one_line(title if isinstance(title, str) and title.strip() else name.replace("_", " ").capitalize())
 
 
 def _labelled_values(label: str, argument: Json) -> list[tuple[str, Json]]:
     if not isinstance(argument, dict) or not argument:
         return [(label, argument)]
-    return [(f"{label}, {name.replace('_', ' ')}", value) for name, value in argument.items()]
+    return [(_one_line(f"{label}, {name.replace('_', ' ')}"), value) for name, value in argument.items()]
 
 
 def _value_text(value: Json) -> str:
