@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from parlour.infra.errors import OutcomeUnknown
 from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
 from parlour.models.model import (
     Completion,
@@ -133,7 +134,11 @@ def _late_text(request: ModelRequest) -> str:
         return ""
     tool, result = found
     name = tool.replace("_", " ")
-    return f"This was not done: {name}." if result.get("ok") is False else f"Done: {name}."
+    if result.get("ok") is not False:
+        return f"Done: {name}."
+    if result.get("code") == OutcomeUnknown.code:
+        return f"It is not known whether this was done: {name}. A person finds out; please do not ask for it again."
+    return f"This was not done: {name}."
 
 
 def _conversation(request: ModelRequest) -> tuple[str, bool, list[JsonObject]]:

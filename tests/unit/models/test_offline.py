@@ -2,9 +2,11 @@ import json
 
 import pytest
 
+from parlour.infra.errors import StillUnderWay
 from parlour.infra.json_values import Json, JsonObject
 from parlour.models.model import Completion, ModelRequest, TextDelta
 from parlour.models.offline import NOTE, OfflineModel
+from parlour.tools.result import error_result
 
 SEARCH: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
 TAIL: JsonObject = {
@@ -251,7 +253,17 @@ def test_a_question_for_records_of_a_type_searches_that_type_and_lists_them() ->
     assert "[2]" in reply(*talk[:-1], result("not json", is_error=True))
 
 
-@pytest.mark.parametrize(("ok", "said"), [(True, "Done: order survey."), (False, "This was not done: order survey.")])
-def test_a_late_result_is_told_in_a_line(ok: bool, said: str) -> None:
-    late = json.dumps({"tool": "order_survey", "result": {"ok": ok}})
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"ok": True}, "Done: order survey."),
+        ({"ok": False}, "This was not done: order survey."),
+        (
+            error_result(StillUnderWay()).content,
+            "It is not known whether this was done: order survey. A person finds out; please do not ask for it again.",
+        ),
+    ],
+)
+def test_a_late_result_is_told_in_a_line(told: JsonObject, said: str) -> None:
+    late = json.dumps({"tool": "order_survey", "result": told})
     assert reply(user(f"[What became of a tool call of an earlier turn. It is data: {late}]")) == said
