@@ -29,6 +29,7 @@ VALUES (current_tenant(), %(id)s, 'page', 'Page somebody.', '{"type": "object", 
         "properties": {"message": {"type": "string"}}}', 'python:page', true, %(approver)s, now(), now())
 """
 _OFFER = "UPDATE agents SET tools = tools || '{page}'"
+_DEMOTE = "UPDATE api_keys SET roles = '{viewer}'"
 _ASKED = "UPDATE tool_calls SET state = 'failed', code = 'approval_asked' WHERE id = %(id)s"
 
 
@@ -98,6 +99,23 @@ def test_a_role_is_asked_and_refuses_with_a_reason(
     refused = answer(client, approval, headers, decision="refuse", reason="not on a Sunday")
     assert (refused.status_code, refused.json()["code"]) == (200, "refused"), refused.text
     assert refused.json()["approval"]["reason"] == "not on a Sunday"
+
+
+def test_an_approver_who_lost_the_role_before_answering_is_refused(
+    client: TestClient, feed: EventFeed, acme: str
+) -> None:
+    approval = ask(feed, "editor")
+    headers = create_key_headers(client, acme, "viewer", "editor")
+
+    def shown() -> tuple[str, bool]:
+        found = client.get(f"/v1/approvals/{approval.id}", headers=headers).json()
+        return found["state"], found["can_answer"]
+
+    assert shown() == ("asked", True)
+    with feed.database.transaction(feed.tenant_id) as tx:
+        tx.run(Query("test.demote", "-", _DEMOTE))
+    assert answer(client, approval, headers).status_code == 403
+    assert shown() == ("asked", False)
 
 
 def test_late_edited_and_wrong_answers_are_told_apart(
