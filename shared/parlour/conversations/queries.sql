@@ -240,16 +240,21 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, m.joined_step, i.address 
 
 -- name: join_messages
 -- The texts of a session that wait for an answer join the turn that runs, after a step; not while the conversation waits
--- for a person.
+-- for a person. What is too long with all that joined before waits, and so does what came after it.
 UPDATE messages
    SET state = 'in_turn', turn_id = %(turn_id)s, joined_step = %(step)s
- WHERE id IN (SELECT m.id FROM messages m
-               WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind = 'text'
-                 AND NOT EXISTS (SELECT FROM attachments a WHERE a.message_id = m.id)
-                 AND NOT EXISTS (SELECT FROM inbox_threads t
-                                  WHERE t.session_id = %(session_id)s AND t.state IN ('waiting', 'person', 'snoozed'))
-               ORDER BY m.position
-               LIMIT %(max_messages)s);
+ WHERE id IN (SELECT id
+                FROM (SELECT m.id, row_number() OVER arrival AS place, sum(octet_length(m.body)) OVER arrival AS bytes
+                        FROM messages m
+                       WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind = 'text'
+                         AND NOT EXISTS (SELECT FROM attachments a WHERE a.message_id = m.id)
+                         AND NOT EXISTS (SELECT FROM inbox_threads t
+                                          WHERE t.session_id = %(session_id)s
+                                            AND t.state IN ('waiting', 'person', 'snoozed'))
+                      WINDOW arrival AS (ORDER BY m.position)) waiting
+               WHERE place <= %(max_messages)s
+                 AND bytes + (SELECT COALESCE(sum(octet_length(j.body)), 0) FROM messages j
+                               WHERE j.turn_id = %(turn_id)s AND j.joined_step IS NOT NULL) <= %(max_bytes)s);
 
 -- name: list_steps
 -- The turn's model inferences so far.

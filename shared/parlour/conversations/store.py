@@ -61,6 +61,9 @@ MAX_TURN_MESSAGES, MAX_TURN_BYTES = 50, 64 * 1024
 MAX_JOINED_MESSAGES = 10
 """Messages that join a running turn between two steps at most."""
 
+MAX_JOINED_BYTES = 2_000
+"""Bytes of text that join a turn at most, about 500 tokens: its prompt was budgeted before they came."""
+
 
 def acquire_lease(
     tx: Transaction, session_id: UUID, holder_id: UUID, now: datetime, expires_at: datetime
@@ -251,7 +254,14 @@ def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:
 
 def join_messages(tx: Transaction, session_id: UUID, turn_id: UUID, step: int) -> list[InboundMessage]:
     """Have the session's unanswered texts join the turn after a step; return them, in order of arrival."""
-    tx.run(SQL["join_messages"], session_id=session_id, turn_id=turn_id, step=step, max_messages=MAX_JOINED_MESSAGES)
+    tx.run(
+        SQL["join_messages"],
+        session_id=session_id,
+        turn_id=turn_id,
+        step=step,
+        max_messages=MAX_JOINED_MESSAGES,
+        max_bytes=MAX_JOINED_BYTES,
+    )
     return [one for one in list_input_messages(tx, turn_id) if one.joined_step == step]
 
 

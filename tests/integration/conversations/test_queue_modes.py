@@ -127,6 +127,28 @@ def test_a_steered_turn_that_died_reads_the_joined_message_where_it_was(user: Qu
     assert user.answered() == [("answered", ["one", "two"])]
 
 
+def test_a_text_too_long_to_join_waits_for_the_next_turn_with_what_follows(user: QuickUser) -> None:
+    conversation = user.conversation
+    set_mode(conversation, "steer")
+    long = "long " * 350
+    texts = iter([("two",), (long, long, "five")])
+
+    def write_at_each_step() -> None:
+        user.write(*next(texts, ()))
+
+    conversation.model.before_completion = write_at_each_step
+    conversation.model.script = [search_call("a"), search_call("b", "call_2"), text_answer("A."), text_answer("B.")]
+    user.write("one")
+    user.run_all()
+    long = long.strip()
+    assert [
+        (state, [str(text).strip() for text in texts]) for state, texts in user.answered() if isinstance(texts, list)
+    ] == [
+        ("answered", ["one", "two", long]),
+        ("answered", [long, "five"]),
+    ]
+
+
 @dataclass
 class InterruptedModel:
     """Begins each answer and is written to in the middle of it; ends the one that nobody interrupts."""

@@ -1,5 +1,7 @@
 """A call enters history as it was asked, with one line of what came of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from parlour.infra.json_values import Json, JsonObject
@@ -64,3 +66,9 @@ def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:
     assert second == rounds[1]
     assert first.blocks == rounds[0].blocks
     assert first.results[0][1] == {"ok": True, "stub": "found [1] Report 1 (searched for: crane slab)"}
+
+
+def test_a_round_that_must_shrink_keeps_the_messages_that_joined_it() -> None:
+    joined = replace(make_search_round(SENTENCE), messages=(("m1", "And the hoist?"),))
+    first, _ = call_stubs.stub_older_rounds([joined, make_search_round(SENTENCE, number=2)])
+    assert first.messages == joined.messages

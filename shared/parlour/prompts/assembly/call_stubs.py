@@ -83,4 +83,4 @@ def _stub_round(one: ToolRound) -> ToolRound:
             "stub": result_stub(names.get(call, "the tool"), result, is_write=False),
         }
         told.append((call, line))
-    return ToolRound(one.blocks, tuple(told))
+    return ToolRound(one.blocks, tuple(told), one.messages)
