@@ -24,10 +24,10 @@ def join_new_messages(turn_context: TurnContext, journal: Journal, queue: JsonOb
     """Let the turn read what its user wrote meanwhile, if a step follows; `queue` is the binding's setting.
 
     While a person is asked about a call, a message may be the answer: it waits for the next turn. So does one with a
-    file, and one that comes while the last step is under way.
+    file, and one that comes while the last step is under way or when the turn is to end.
     """
     is_steered = queue.get("mode") == "steer" and not turn_context.lease.has_open_questions
-    if not is_steered or not isinstance(next_step(journal), CallModel):
+    if turn_context.stop.cause or not is_steered or not isinstance(next_step(journal), CallModel):
         return journal
     session_id, turn_id, step = turn_context.lease.id, turn_context.turn.id, journal.steps[-1].number
     joined: list[InboundMessage] = turn_context.feed.commit(

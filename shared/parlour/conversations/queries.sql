@@ -240,13 +240,16 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, m.joined_step, i.address 
 
 -- name: join_messages
 -- The texts of a session that wait for an answer join the turn that runs, after a step; not while the conversation waits
--- for a person. What is too long with all that joined before waits, and so does what came after it.
+-- for a person, nor where the turn is to end. What is too long with all that joined before waits, and so does what came
+-- after it.
 UPDATE messages
    SET state = 'in_turn', turn_id = %(turn_id)s, joined_step = %(step)s
  WHERE id IN (SELECT id
                 FROM (SELECT m.id, row_number() OVER arrival AS place, sum(octet_length(m.body)) OVER arrival AS bytes
                         FROM messages m
                        WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind = 'text'
+                         AND NOT EXISTS (SELECT FROM turns t
+                                          WHERE t.id = %(turn_id)s AND t.stop_cause IS NOT NULL)
                          AND NOT EXISTS (SELECT FROM attachments a WHERE a.message_id = m.id)
                          AND NOT EXISTS (SELECT FROM inbox_threads t
                                           WHERE t.session_id = %(session_id)s
@@ -484,8 +487,16 @@ ON CONFLICT DO NOTHING;
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
 -- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
 -- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
--- What was said gets its rows and vectors later. The text that was streamed is deleted a day later.
-WITH stands AS (
+-- What was said gets its rows and vectors later. The text that was streamed is deleted a day later. What joined a turn
+-- that was stopped after its last completed step was read by no model: it waits for the next turn.
+WITH unread AS (
+    SELECT m.id
+      FROM messages m JOIN turns t ON t.id = m.turn_id
+     WHERE t.id = %(turn_id)s AND t.state = 'open' AND %(state)s = 'stopped' AND m.direction = 'inbound'
+       AND m.joined_step >= (SELECT max(s.number) FROM steps s WHERE s.turn_id = t.id AND s.completed_at IS NOT NULL)
+), returned AS (
+    UPDATE messages SET state = 'unanswered', turn_id = NULL, joined_step = NULL WHERE id IN (SELECT id FROM unread)
+), stands AS (
     UPDATE session_prompts
        SET cache_state = %(standing)s::jsonb, updated_at = %(now)s
      WHERE session_id = %(session_id)s AND %(standing)s::jsonb IS NOT NULL
@@ -494,10 +505,11 @@ WITH stands AS (
     DELETE FROM work_due
      WHERE tenant_id = current_tenant() AND kind = 'session' AND id = %(session_id)s
        AND NOT EXISTS (SELECT FROM messages i WHERE i.session_id = %(session_id)s AND i.state = 'unanswered')
+       AND NOT EXISTS (SELECT FROM unread)
 ), settled AS (
     UPDATE messages
        SET state = CASE WHEN %(state)s = 'failed' THEN 'parked' ELSE 'answered' END
-     WHERE turn_id = %(turn_id)s AND direction = 'inbound'
+     WHERE turn_id = %(turn_id)s AND direction = 'inbound' AND id NOT IN (SELECT id FROM unread)
 ), released AS (
     UPDATE sessions
        SET lease_until = NULL

@@ -314,3 +314,45 @@ def test_a_message_during_a_stopped_turn_is_answered_by_the_next(desk: WebDesk) 
         [("stopped", "user"), ("answered", None)],
         ["Half", "About something else."],
     )
+
+
+@pytest.mark.parametrize("is_stopped_first", [True, False])
+def test_a_message_that_no_model_read_before_the_stop_is_answered_next(desk: WebDesk, is_stopped_first: bool) -> None:
+    conversation = desk.conversation
+    conversation.query("""UPDATE bindings SET queue = '{"mode": "steer"}' RETURNING id""")
+
+    def write() -> None:
+        database, conversation.database = conversation.database, conversation.database.clone()
+        conversation.send_web(desk.visitor, desk.session_id, "Something else.")
+        conversation.database.close()
+        conversation.database = database
+
+    def raise_rfi(_context: ToolContext, _arguments: JsonObject) -> JsonObject:
+        write()
+        if is_stopped_first:
+            desk.stop()
+        return {"number": 7}
+
+    conversation.add_tool("raise_rfi", raise_rfi)
+    conversation.model.script = [tool_call("raise_rfi"), RetryError("the worker is gone")]
+    conversation.send_web(desk.visitor, desk.session_id, "Please begin.")
+    if is_stopped_first:
+        conversation.run_turn()
+        assert conversation.query("SELECT count(*) FROM work_due WHERE kind = 'session'") == [(1,)]
+    else:
+        with pytest.raises(RetryError):
+            conversation.run_turn()
+        assert desk.events("messages_joined")
+        desk.stop()
+    conversation.model.script = [text_answer("About something else.")]
+    conversation.run_turn()
+    assert desk.turns() == [("stopped", "user"), ("answered", None)]
+    assert conversation.query(
+        "SELECT t.state, m.body, m.joined_step FROM messages m JOIN turns t ON t.id = m.turn_id"
+        " WHERE m.direction = 'inbound' ORDER BY m.position"
+    ) == [("stopped", "Please begin.", None), ("answered", "Something else.", None)]
+    assert desk.replies() == ["", "About something else."]
+    for turn_id, step in conversation.query("SELECT turn_id, step FROM ledgers"):
+        with conversation.database.transaction(conversation.admin) as tx:
+            rebuilt = rebuild_turn_prompt(conversation.admin, tx, UUID(str(turn_id)), int(str(step)))
+        assert rebuilt["is_identical"] is True
