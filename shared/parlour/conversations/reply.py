@@ -189,8 +189,11 @@ def _end_stopped(tx: Transaction, running: TurnContext, notice_id: UUID, now: da
 
 
 def _settle_inbox(tx: Transaction, running: TurnContext, answer: Answer, now: datetime) -> str:
-    """Forget the instruction that the reply followed, and open the conversation where the turn asks for a person."""
-    if running.lease.instruction and answer.reader:
+    """Forget the instruction that the reply followed, and open the conversation where the turn asks for a person.
+
+    The instruction of a stopped turn is for the next one.
+    """
+    if running.lease.instruction and answer.reader and answer.state != "stopped":
         threads.clear_instruction(tx, running.lease.id, running.lease.instruction)
     asked: ThreadReason | None = "failed_turn" if answer.state == "failed" else answer.opens
     return turn_openings.settle_inbox(tx, running, asked, now)

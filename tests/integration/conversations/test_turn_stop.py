@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.conversations import stop_requests, turn_views
+from parlour.conversations import inbox_messages, stop_requests, turn_views
 from parlour.conversations.rows import StopCause
 from parlour.conversations.stop_requests import StopResult
 from parlour.infra.errors import NotFound, RetryError, ToolCancelled
@@ -356,3 +356,24 @@ def test_a_message_that_no_model_read_before_the_stop_is_answered_next(desk: Web
         with conversation.database.transaction(conversation.admin) as tx:
             rebuilt = rebuild_turn_prompt(conversation.admin, tx, UUID(str(turn_id)), int(str(step)))
         assert rebuilt["is_identical"] is True
+
+
+def test_the_instruction_of_a_stopped_turn_is_for_the_next_one(desk: WebDesk) -> None:
+    conversation, now = desk.conversation, desk.conversation.clock()
+    conversation.model.script = [text_answer("All done.")]
+    desk.ask()
+    admin = conversation.admin
+    conversation.database.run(
+        admin, lambda tx: inbox_messages.open_thread(admin, tx, desk.session_id, "member", "They called.", now)
+    )
+    conversation.database.run(
+        admin, lambda tx: inbox_messages.hand_back(admin, tx, desk.session_id, "Offer them Tuesday.", now)
+    )
+    scripted = conversation.model
+    conversation.model = EndlessModel("Half a rep", desk.stop)  # type: ignore[assignment]
+    desk.ask("When?")
+    conversation.model = scripted
+    scripted.script = [text_answer("Tuesday, then.")]
+    desk.ask("When, please?")
+    assert "Offer them Tuesday." in str(scripted.requests[-1].messages)
+    assert conversation.query("SELECT instruction FROM inbox_threads") == [(None,)]
