@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cfnlint.decode import cfn_yaml  # type: ignore[import-untyped]
 
+from parlour.api.event_stream import LIVE_TIMING
 from parlour.infra import settings
 from parlour.infra.settings import Settings
 
@@ -273,6 +274,14 @@ def _counted() -> dict[str, set[frozenset[str]]]:
         for name, dimensions in re.findall(r"log\.count\(\"(\w+)\"(.*)\)", path.read_text("utf-8")):
             found.setdefault(name, set()).add(frozenset(re.findall(r"(\w+)=", dimensions)))
     return found
+
+
+def test_api_gateway_lets_a_stream_last_as_long_as_its_function(template: Json) -> None:
+    stream = properties(template, "http_stream")
+    for event in stream["Events"].values():
+        assert event["Properties"]["ResponseTransferMode"] == "RESPONSE_STREAM"
+        assert event["Properties"]["TimeoutInMillis"] == 1000 * stream["Timeout"]
+    assert stream["Timeout"] > LIVE_TIMING.max_seconds
 
 
 def test_the_visibility_of_a_turn_is_six_times_its_functions_timeout(template: Json) -> None:
