@@ -274,7 +274,8 @@ class RuntimeSettings(Settings):
 
 
 class HttpStreamSettings(HttpApiSettings):
-    """The routes that stream. They are the API's, with what it has; the variable names the runtime that streams."""
+    """The routes that stream. They are the API's, with its variables and fewer permissions; the variable of their own
+    names the runtime that streams."""
 
     aws_lambda_exec_wrapper: str
 
