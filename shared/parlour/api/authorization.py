@@ -18,7 +18,7 @@ from parlour.search.index import scheduling
 from parlour.search.index.embedders import Embedder
 from parlour.tenancy import rate_limits, roles, users
 from parlour.tenancy.authentication import AuthenticatedCaller, Credentials, VisitorClaims
-from parlour.tenancy.limits import hash_address, message_limits
+from parlour.tenancy.limits import hash_address, message_limits, stream_limits
 from parlour.tenancy.users import Session
 
 
@@ -70,6 +70,14 @@ class Caller:
             return
         address = address_hash(self.dependencies, request)
         wanted = message_limits(self.signed_in.limits, self.principal.id, visitor.binding_id, address)
+        with self.dependencies.databases.borrow() as database:
+            rate_limits.require_tokens(database, self.principal, wanted, self.now)
+
+    def require_stream_tokens(self, request: Request) -> None:
+        """Count a stream of events against the limits of its visitor and address; RateLimited above one of them."""
+        if self.signed_in.visitor is None or self.principal.id is None:
+            return
+        wanted = stream_limits(self.signed_in.limits, self.principal.id, address_hash(self.dependencies, request))
         with self.dependencies.databases.borrow() as database:
             rate_limits.require_tokens(database, self.principal, wanted, self.now)
 

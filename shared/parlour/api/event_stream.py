@@ -26,11 +26,15 @@ _PROGRESS_KINDS = frozenset({"agent_state", "context_usage"})
 
 @dataclass(frozen=True, slots=True)
 class StreamTiming:
-    """Seconds: between two looks, of silence before a comment keeps the line open, and until the stream ends."""
+    """Seconds: between two looks, of silence before a comment keeps the line open, and until the stream ends.
+
+    max_idle: of silence after which a stream without an open turn ends.
+    """
 
     interval: float = 0.12
     keep_alive: float = 15.0
     max_seconds: float = 300.0
+    max_idle: float = 20.0
 
 
 LIVE_TIMING = StreamTiming()
@@ -46,11 +50,13 @@ def is_response_buffered(request: Request) -> bool:
 class EventReader:
     """One reader's place in a session's feed.
 
-    `finished`: a turn was done, and at the next look nothing had followed it.
+    has_open_turn  whether events are still to come, because a turn is open.
+    is_finished    a turn was done, and at the next look nothing had followed it.
     """
 
     read_after: Callable[[int], Sequence[Event]]
     number: int
+    has_open_turn: Callable[[], bool]
     is_finished: bool = field(default=False, init=False)
     _saw_done: bool = field(default=False, init=False)
 
@@ -81,20 +87,24 @@ def _replaced_key(event: Event) -> tuple[object, ...]:
 async def stream_events(
     reader: EventReader, timing: StreamTiming, clock: Callable[[], float] = time.monotonic
 ) -> AsyncIterator[str]:
-    """Yield the stream's text, until the newest turn is done or the longest time is over.
+    """Yield the stream's text, until the newest turn is done, nothing happens, or the longest time is over.
 
     A thread and a connection are used for each look only, not in between: many clients may listen at once.
     """
     yield _RETRY_FRAME
-    begun = quiet_since = clock()
+    begun = quiet_since = idle_since = clock()
     while not reader.is_finished and clock() - begun < timing.max_seconds:
         try:
             events = await run_in_threadpool(reader.read_new)
+            if not events and clock() - idle_since >= timing.max_idle:
+                if not await run_in_threadpool(reader.has_open_turn):
+                    return
+                idle_since = clock()
         except ParlourError as problem:
             log.warning("stream_ended", code=problem.code)
             return
         if events:
-            quiet_since = clock()
+            quiet_since = idle_since = clock()
             yield "".join(to_sse_frame(event) for event in events)
         elif clock() - quiet_since >= timing.keep_alive:
             quiet_since = clock()

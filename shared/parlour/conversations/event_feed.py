@@ -37,6 +37,11 @@ def list_events(principal: Principal, tx: Transaction, session_id: UUID, number:
     return store.list_events_after(tx, session_id, session_reader(principal), number, limit)
 
 
+def has_open_turn(tx: Transaction, session_id: UUID) -> bool:
+    """Return whether a turn of the session is open, so that events may come."""
+    return store.has_open_turn(tx, session_id)
+
+
 def tell_of_beginning(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> Lease:
     """Tell the feed that the agent thinks, in the transaction that begins the turn: long before its prompt is ready.
 

@@ -39,7 +39,7 @@ SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'outbox', id::text FROM o
  UNION ALL SELECT 'channel_identities', id::text FROM channel_identities WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'rate_limits', scope || '/' || key FROM rate_limits
-            WHERE scope = 'visitor' AND key IN (SELECT id::text FROM who)
+            WHERE scope = 'visitor' AND key IN (SELECT id::text FROM who UNION ALL SELECT 'stream:' || id FROM who)
  UNION ALL SELECT 'phone_links', id::text FROM phone_links
             WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR contact_id = ANY(ARRAY(SELECT id FROM who))
                   OR phone IN (SELECT phone FROM users WHERE id = ANY(ARRAY(SELECT id FROM who)))
@@ -710,7 +710,9 @@ WITH tried AS (
 ), known AS (
     DELETE FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
 ), counted AS (
-    DELETE FROM rate_limits WHERE scope = 'visitor' AND key = ANY(%(ids)s::uuid[]::text[])
+    DELETE FROM rate_limits
+     WHERE scope = 'visitor'
+       AND key = ANY(%(ids)s::uuid[]::text[] || ARRAY(SELECT 'stream:' || id FROM unnest(%(ids)s::uuid[]) id))
 )
 UPDATE users SET phone = NULL, display_name = NULL, token_epoch = token_epoch + 1 WHERE id = ANY(%(ids)s::uuid[]);
 
@@ -719,7 +721,9 @@ UPDATE users SET phone = NULL, display_name = NULL, token_epoch = token_epoch + 
 WITH tried AS (
     DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
 ), counted AS (
-    DELETE FROM rate_limits WHERE scope = 'visitor' AND key = ANY(%(ids)s::uuid[]::text[])
+    DELETE FROM rate_limits
+     WHERE scope = 'visitor'
+       AND key = ANY(%(ids)s::uuid[]::text[] || ARRAY(SELECT 'stream:' || id FROM unnest(%(ids)s::uuid[]) id))
 )
 DELETE FROM users WHERE id = ANY(%(ids)s::uuid[]);
 

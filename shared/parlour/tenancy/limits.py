@@ -40,6 +40,9 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
+_MIN_STREAMS_PER_MINUTE = 12
+"""Streams that one visitor may open at least: an idle one ends after 20 seconds and is opened again."""
+
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
@@ -57,6 +60,18 @@ def message_limits(limits: Limits, user_id: UUID, binding_id: UUID, address: str
         RateLimit("binding", str(binding_id), limits.binding_per_minute),
     ]
     return [*found, RateLimit("address", address, limits.address_per_minute)] if address else found
+
+
+def stream_limits(limits: Limits, user_id: UUID, address: str = "") -> list[RateLimit]:
+    """Return the buckets that a stream of events takes a token from: as large as those of messages, but their own.
+
+    A client opens a stream again after each answer. `address`: as for `message_limits`.
+    """
+    found = [RateLimit("visitor", f"stream:{user_id}", max(limits.visitor_per_minute, _MIN_STREAMS_PER_MINUTE))]
+    if address:
+        per_minute = max(limits.address_per_minute, _MIN_STREAMS_PER_MINUTE)
+        found.append(RateLimit("address", f"stream:{address}", per_minute))
+    return found
 
 
 def visitor_limits(limits: Limits, binding_id: UUID, address: str) -> list[RateLimit]:

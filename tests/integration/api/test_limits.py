@@ -42,6 +42,16 @@ def test_too_many_new_visitors_are_refused_and_known_ones_are_not(client: TestCl
     assert client.post("/v1/sessions", json=wanted, headers=known).status_code == 201
 
 
+def test_a_visitor_who_opens_too_many_streams_is_told_when_to_come_back(client: TestClient, limited: str) -> None:
+    visit = open_session(client, limited)
+    ask = {"params": {"after": 9}}  # refused, so that the stream does not stay open
+    statuses = [visit.get("/stream", **ask).status_code for _ in range(13)]
+    assert statuses == [422] * 12 + [429]
+    assert int(visit.get("/stream", **ask).headers["retry-after"]) > 0
+    assert visit.send("Hello").status_code == 202
+    assert open_session(client, limited).get("/stream", **ask).status_code == 422
+
+
 def test_viewers_see_the_limits(client: TestClient, limited: str) -> None:
     visit = open_session(client, limited)
     for _ in range(3):

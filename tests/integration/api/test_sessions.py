@@ -1,13 +1,17 @@
 """Talking to an agent on the web, and who may not."""
 
 import json
+import time
 import uuid
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from parlour.api import event_stream
+from parlour.api.event_stream import StreamTiming
 from parlour.infra.errors import QueueUnavailable
+from parlour.infra.queries import Query
 from tests.integration.api.conftest import (
     DONE_EVENT,
     EventFeed,
@@ -204,6 +208,21 @@ def test_the_stream_resumes_after_the_last_event_that_was_seen(visit: VisitorSes
     assert visit.get("/stream", headers={"Last-Event-ID": "two"}).status_code == 422
     future = visit.get("/stream", params={"after": 4})
     assert (future.status_code, "number 3" in future.json()["error"]["message"]) == (422, True)
+
+
+def test_a_silent_stream_ends_unless_a_turn_is_open(
+    visit: VisitorSession, feed: EventFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_stream, "LIVE_TIMING", StreamTiming(interval=0.01, max_seconds=0.5, max_idle=0.1))
+    begun = time.monotonic()
+    feed.add_turn(("text_delta", {"text": "One"}))
+    assert ids(visit.get("/stream")) == ["1"]
+    assert time.monotonic() - begun < 0.5
+    with feed.database.transaction(feed.tenant_id) as tx:
+        tx.run(Query("test.open", "-", "UPDATE turns SET state = 'open', finished_at = NULL"))
+    begun = time.monotonic()
+    assert ids(visit.get("/stream")) == ["1"]
+    assert time.monotonic() - begun >= 0.5
 
 
 def ids(answer: Any) -> list[str]:

@@ -15,6 +15,8 @@ from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writing_job
 from parlour.records import staleness
+from parlour.tenancy import rate_limits
+from parlour.tenancy.limits import DEFAULT_LIMITS, stream_limits
 from tests.conversation_harness import PHONE, ConversationHarness, search_call, text_answer, tool_call
 from tests.inbound_media import PNG_BYTES, InboundMedia
 from tests.integration.conversations.test_record_conversations import about
@@ -411,6 +413,8 @@ def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_
     }
     assert seen.keys() >= {"object media", "queue dead intake"}
 
+    with desk.database.transaction(desk.admin) as tx:
+        rate_limits.take(tx, stream_limits(DEFAULT_LIMITS, user), desk.clock())
     dry = erasure_fixture.forget("user", user, dry_run=True)
     assert erasure_fixture.canaries_by_table() == seen
     before, replaced = erasure_fixture.rows(), written_again(desk, "R-03")

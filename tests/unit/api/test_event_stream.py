@@ -4,7 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from parlour.api.event_schemas import Event
@@ -24,6 +24,10 @@ class Happening:
     payload: JsonObject = field(default_factory=lambda: {"text": "", "message_id": str(TURN), "turn_id": str(TURN)})
     turn_id: uuid.UUID = TURN
     at: datetime = AT
+
+
+def reader(read: Callable[[int], Sequence[Event]], number: int = 0, *, is_turn_open: bool = True) -> EventReader:
+    return EventReader(read, number, lambda: is_turn_open)
 
 
 def looks(*batches: Sequence[Event]) -> Callable[[int], Sequence[Event]]:
@@ -46,7 +50,7 @@ def text(tail: EventReader, pace: StreamTiming = QUICK, clock: Callable[[], floa
 
 
 def test_it_ends_when_nothing_follows_a_turn_that_is_done() -> None:
-    tail = EventReader(looks([Happening(1)], [], [Happening(2, "done")], [Happening(3)], [Happening(4, "done")], []), 0)
+    tail = reader(looks([Happening(1)], [], [Happening(2, "done")], [Happening(3)], [Happening(4, "done")], []), 0)
     assert [line for line in text(tail).splitlines() if line.startswith("id:")] == ["id: 1", "id: 2", "id: 3", "id: 4"]
 
 
@@ -54,7 +58,7 @@ def test_a_reader_who_fell_behind_gets_the_newest_state_of_each_record_and_every
     states: list[JsonObject] = [{"entity_id": "a", "version": 1}, {"entity_id": "b"}, {"entity_id": "a", "version": 2}]
     first, other, newest = (Happening(at, "entity_patch", state) for at, state in zip((2, 4, 6), states, strict=True))
     rest = Happening(1), Happening(3, "operation", states[0]), Happening(5, "tool_result"), Happening(7, "done")
-    tail = EventReader(looks([rest[0], first, rest[1], other, rest[2], newest, rest[3]], []), 0)
+    tail = reader(looks([rest[0], first, rest[1], other, rest[2], newest, rest[3]], []), 0)
     assert [event.number for event in tail.read_new()] == [1, 3, 4, 5, 6, 7]
     assert tail.number == 7
 
@@ -62,7 +66,7 @@ def test_a_reader_who_fell_behind_gets_the_newest_state_of_each_record_and_every
 def test_a_reader_who_fell_behind_gets_the_newest_progress_and_all_of_the_text() -> None:
     kinds = ("agent_state", "text_delta", "context_usage", "agent_state", "text_delta", "context_usage", "tool_call")
     events = [Happening(number, kind) for number, kind in enumerate(kinds, start=1)]
-    assert [event.number for event in EventReader(looks(events), 0).read_new()] == [2, 4, 5, 6, 7]
+    assert [event.number for event in reader(looks(events), 0).read_new()] == [2, 4, 5, 6, 7]
 
 
 def test_it_asks_for_what_comes_after_the_last_event_it_told() -> None:
@@ -73,18 +77,27 @@ def test_it_asks_for_what_comes_after_the_last_event_it_told() -> None:
         asked.append(number)
         return batches(number)
 
-    text(EventReader(read, 4))
+    text(reader(read, 4))
     assert asked == [4, 6, 7]
 
 
 def test_it_waits_for_a_turn_that_has_not_begun_until_its_time_is_over() -> None:
-    tail = EventReader(looks(), 9)
+    tail = reader(looks(), 9)
     assert text(tail, StreamTiming(interval=0, keep_alive=1000, max_seconds=300), ticking(10)) == "retry: 1000\n\n"
     assert not tail.is_finished
 
 
+def test_a_silent_stream_ends_without_an_open_turn_and_lasts_while_one_is_open() -> None:
+    pace, second = replace(QUICK, max_idle=20), ticking(0.5)
+    assert text(reader(looks([Happening(1)]), is_turn_open=False), pace, second).count(": still here") == 1
+    ended = second()
+    assert 20 <= ended < 40
+    assert text(reader(looks(), is_turn_open=True), pace, second).count(": still here") > 10
+    assert second() - ended >= 300
+
+
 def test_silence_is_filled_with_a_comment() -> None:
-    told = text(EventReader(looks(), 0), StreamTiming(interval=0, keep_alive=15, max_seconds=100), ticking(5))
+    told = text(reader(looks(), 0), StreamTiming(interval=0, keep_alive=15, max_seconds=100), ticking(5))
     assert told.count(": still here\n\n") >= 3
     assert "data:" not in told
 
@@ -93,7 +106,7 @@ def test_it_ends_quietly_when_the_database_goes_away() -> None:
     def gone(_number: int) -> Sequence[Event]:
         raise DatabaseUnavailable
 
-    assert text(EventReader(gone, 0)) == "retry: 1000\n\n"
+    assert text(reader(gone, 0)) == "retry: 1000\n\n"
 
 
 def test_an_event_is_three_lines_whatever_its_text() -> None:

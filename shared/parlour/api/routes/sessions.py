@@ -230,17 +230,21 @@ def stream_events(
 ) -> StreamingResponse:
     """Stream the same events as they come (text/event-stream); resume after `Last-Event-ID`, or after `after`.
 
-    NotAcceptable behind API Gateway, which holds a response back until it is complete: an idle stream would occupy a
-    function for nothing.
+    A stream ends when a turn is done, and after 20 seconds of silence without an open turn: open it again for more.
+    A visitor may open as many in a minute as they may send messages, and at least 12. NotAcceptable where a response is
+    held back until it is complete: an idle stream would occupy a function for nothing.
     """
     if is_response_buffered(request):
         raise NotAcceptable(f"responses are not streamed here; poll GET /v1/sessions/{session_id}/events?after=N")
+    caller.require_stream_tokens(request)
     with caller.transaction() as tx:
         newest = caller.get_session(tx, session_id).last_event_number
     number = int(last_event_id or after)
     if number > newest:
         raise InvalidRequest(f"after: the newest event is number {newest}; follow after that one")
-    tail = EventReader(lambda number: _read_events(caller, session_id, number), number)
+    tail = EventReader(
+        lambda number: _read_events(caller, session_id, number), number, lambda: _has_open_turn(caller, session_id)
+    )
     frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
     return _EventStreamResponse(frames)
 
@@ -249,6 +253,11 @@ def _read_events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event
     """One look of a stream, whose reader was checked when it began."""
     with caller.transaction() as tx:
         return turn_events.list_events(caller.principal, tx, session_id, after)
+
+
+def _has_open_turn(caller: Caller, session_id: UUID) -> bool:
+    with caller.transaction() as tx:
+        return turn_events.has_open_turn(tx, session_id)
 
 
 def _find_binding(database: Database, wanted: NewSession) -> tuple[UUID, str | UUID]:
