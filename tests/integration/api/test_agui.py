@@ -16,8 +16,10 @@ from ag_ui.core import Event
 from pydantic import BaseModel, TypeAdapter
 
 from local.example_tenant import TENANT_SLUG
+from parlour.api.approval_answers import give_answer
 from parlour.api.event_stream import StreamTiming
 from parlour.api.routes import agui
+from parlour.approvals.approvals import Outcome
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.postgres import Database
 from parlour.models.model import ModelRequest, StreamPart, TextDelta
@@ -203,6 +205,28 @@ def test_edited_arguments_are_asked_again_and_an_abandoned_question_is_refused(
     resumed = client.run(resume=[{"interruptId": second["id"], "status": "cancelled"}])
     assert (resumed["messages"][-1]["content"], resumed["interrupts"]) == ("Then not.", [])
     assert asking.runs == []
+
+
+def test_answers_to_one_question_count_once_and_too_many_are_refused(
+    api: LiveApi, asking: ApprovalHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = api.open_session()
+    api.conversation.model.script = [tool_call("page", message="north"), text_answer("The foreman knows.")]
+    with closing(OfficialClient(api, session)) as client:
+        (interrupt,) = client.say("Page the foreman")["interrupts"]
+    yes = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+    refused = start_run(api, session, messages=[], resume=[yes] * 21)
+    assert (refused.status_code, "at most 20 answers" in refused.json()["error"]["message"]) == (422, True)
+    given: list[object] = []
+
+    def count(*answer: Any) -> Outcome:
+        given.append(answer)
+        return give_answer(*answer)
+
+    monkeypatch.setattr(agui, "give_answer", count)
+    no = {"interruptId": interrupt["id"].upper(), "status": "cancelled"}
+    assert start_run(api, session, messages=[], resume=[yes, no, *[yes] * 18]).status_code == 200
+    assert (len(given), len(asking.runs)) == (1, 1)
 
 
 def test_a_question_answered_in_words_is_followed(api: LiveApi, asking: ApprovalHarness) -> None:

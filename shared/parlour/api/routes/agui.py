@@ -42,6 +42,9 @@ router = APIRouter(prefix="/v1/agui", tags=["sessions"])
 BindingSlug = Annotated[str, Path(max_length=63, description="the agent's slug, as sessions are opened with it")]
 
 _ABANDONED = InterruptAnswer(approved=False, reason="The question was dismissed.")
+_MAX_ANSWERS = 20
+"""Answers in one `resume`: each is a transaction of its own, and a turn asks few questions."""
+
 _IS_LATE = "The answer takes longer. It will be stored; send the same run again to follow it."
 
 
@@ -188,18 +191,20 @@ def _store_message(caller: Caller, session_id: UUID, message_id: str, text: str)
 
 
 def _parse_answers(entries: Sequence[ResumeEntry]) -> list[tuple[UUID, InterruptAnswer]]:
-    """Return the answers by question. InvalidRequest for a payload that is none."""
-    parsed: list[tuple[UUID, InterruptAnswer]] = []
+    """Return the answers by question, the first to each. InvalidRequest for a payload that is none, or too many."""
+    if len(entries) > _MAX_ANSWERS:
+        raise InvalidRequest(f"resume: at most {_MAX_ANSWERS} answers; send the others with the next run")
+    parsed: dict[UUID, InterruptAnswer] = {}
     for entry in entries:
         try:
             answer = _ABANDONED if entry.status == "cancelled" else InterruptAnswer.model_validate(entry.payload)
         except ValidationError as problem:
             raise InvalidRequest(f"resume: payload: {problem.errors()[0]['msg']}") from None
         try:
-            parsed.append((UUID(entry.interrupt_id), answer))
+            parsed.setdefault(UUID(entry.interrupt_id), answer)
         except ValueError:
             log.warning("unknown_interrupt")
-    return parsed
+    return [*parsed.items()]
 
 
 def _answer_questions(caller: Caller, session_id: UUID, answers: Sequence[tuple[UUID, InterruptAnswer]]) -> list[UUID]:
