@@ -58,6 +58,7 @@ def dismiss_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: date
     """
     roles.require_role(principal, "admin")
     session_id = store.find_session_of_turn(tx, turn_id)
-    if session_id is None or not store.dismiss_turn(tx, turn_id, now):
+    # The session is locked before its turn, as everywhere; the other way round, a redrive would be in a deadlock.
+    if session_id is None or not store.lock_session(tx, session_id) or not store.dismiss_turn(tx, turn_id, now):
         raise Conflict(_NOT_WAITING)
     return inbox_messages.settle(tx, principal.tenant_id, session_id, now)

@@ -567,9 +567,8 @@ SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempt_co
        (SELECT COALESCE(jsonb_agg(m.body ORDER BY m.position), '[]')
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS message_texts
   FROM turns t
-  JOIN sessions s ON s.id = t.session_id
-  JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+  JOIN sessions s ON s.id = t.session_id AND session_clearance(s) <= %(clearance)s
+  JOIN bindings b ON b.id = t.binding_id
  WHERE t.state = 'failed' AND t.dismissed_at IS NULL
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY t.finished_at, t.id

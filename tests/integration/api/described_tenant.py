@@ -71,6 +71,7 @@ class DescribedTenant:
             **{f"{name}.session_id": self._open_in_inbox() for name in _INBOX_OPERATIONS},
             "say_in_inbox_conversation.session_id": self._open_in_inbox(is_taken=True),
             "session_id": self._session["session_id"],
+            "stop_turn.session_id": str(self._web.session),
             "turn_id": turn["id"],
             "with": older["id"],
             "hash": self._text_hashes(turn["id"]),

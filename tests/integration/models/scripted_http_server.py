@@ -5,10 +5,12 @@ import json
 import struct
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from parlour.models.model import StreamPart, Waiting
 
 
 @dataclass(frozen=True)
@@ -125,3 +127,13 @@ class ScriptedHttpServer:
         self.is_closing.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+def without_pauses(parts: Iterable[StreamPart]) -> Iterator[StreamPart]:
+    """Yield what a model said, without the pauses between."""
+    return (part for part in parts if not isinstance(part, Waiting))
+
+
+def next_content(parts: Iterable[StreamPart]) -> StreamPart:
+    """Return what a model said next."""
+    return next(without_pauses(parts))

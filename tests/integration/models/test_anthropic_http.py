@@ -9,7 +9,7 @@ from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.model import Completion, ModelRequest, TextDelta, TokenUsage
-from tests.integration.models.scripted_http_server import ScriptedHttpServer, ScriptedReply, sse_event
+from tests.integration.models.scripted_http_server import ScriptedHttpServer, ScriptedReply, next_content, sse_event
 
 KEY = "sk-ant-api03-canary-7c1e"
 MARK: JsonObject = {"type": "ephemeral"}
@@ -108,9 +108,9 @@ def test_an_error_within_a_stream_that_passes_is_unavailable(scripted_server: Sc
     ]
     parts = model(scripted_server).stream(REQUEST, seconds_left=20)
 
-    assert next(parts) == TextDelta("hello")
+    assert next_content(parts) == TextDelta("hello")
     with pytest.raises(ProviderUnavailable, match=f"200 {kind}$"):
-        next(parts)
+        next_content(parts)
 
 
 def test_an_error_within_a_stream_that_stays_is_rejected(scripted_server: ScriptedHttpServer) -> None:
@@ -155,10 +155,10 @@ def test_silence_after_the_first_token_ends_with_the_time_there_is(scripted_serv
     scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 20.0, STOP])]
     parts = model(scripted_server).stream(REQUEST, seconds_left=3.5)
 
-    assert next(parts) == TextDelta("hello")
+    assert next_content(parts) == TextDelta("hello")
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match="did not answer within"):
-        next(parts)
+        next_content(parts)
     assert time.monotonic() - began < 2
 
 
@@ -183,7 +183,7 @@ def test_whoever_stops_listening_hangs_up(scripted_server: ScriptedHttpServer) -
     endless: list[bytes | float] = [HELLO, 0.02] * 500
     scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, *endless])]
     parts = model(scripted_server).stream(REQUEST, seconds_left=20)
-    next(parts)
+    next_content(parts)
 
     del parts
 

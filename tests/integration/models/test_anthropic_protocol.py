@@ -12,6 +12,7 @@ from parlour.models.fallback import RetryTiming, ask_with_fallback
 from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
 from parlour.models.model_routing import ModelChoice
 from tests.integration.models.aimock import ProtocolServer
+from tests.integration.models.scripted_http_server import without_pauses
 
 KEY = "sk-ant-api03-canary-7c1e"
 MODEL = "claude-sonnet-5-5"
@@ -32,7 +33,7 @@ def stream(
     server: ProtocolServer, request: ModelRequest | None = None, *, first_token: float = 8.0
 ) -> list[StreamPart]:
     with closing(AnthropicModel(KEY, server.url, first_token_seconds=first_token)) as model:
-        return list(model.stream(request or asking(), seconds_left=20))
+        return list(without_pauses(model.stream(request or asking(), seconds_left=20)))
 
 
 def test_text_streams_in_pieces_and_ends_whole(protocol_server: ProtocolServer) -> None:

@@ -22,6 +22,8 @@ from tests.integration.models.scripted_http_server import (
     bedrock_chunk,
     bedrock_exception,
     event_stream_frame,
+    next_content,
+    without_pauses,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def refused(status: int, code: str) -> ScriptedReply:
 
 
 def ask(model: BedrockModel, request: ModelRequest = REQUEST, seconds: float = 20) -> list[StreamPart]:
-    return list(model.stream(request, seconds_left=seconds))
+    return list(without_pauses(model.stream(request, seconds_left=seconds)))
 
 
 def test_anthropics_own_client_sends_and_reads_the_same(
@@ -135,9 +137,9 @@ def test_text_streams_as_it_comes(scripted_server: ScriptedHttpServer, claude: B
     scripted_server.scripted_replies = [streamed(START, BLOCK, HELLO, 0.5, HELLO, STOP)]
     parts = claude.stream(REQUEST, seconds_left=20)
 
-    assert next(parts) == TextDelta("hello")
+    assert next_content(parts) == TextDelta("hello")
     began = time.monotonic()
-    assert next(parts) == TextDelta("hello")
+    assert next_content(parts) == TextDelta("hello")
     assert time.monotonic() - began > 0.3
 
 
@@ -227,9 +229,9 @@ def test_an_error_within_a_stream_that_passes_is_unavailable(
     ]
     parts = claude.stream(REQUEST, seconds_left=20)
 
-    assert next(parts) == TextDelta("hello")
+    assert next_content(parts) == TextDelta("hello")
     with pytest.raises(ProviderUnavailable, match=rf"{kind[1:]}$"):
-        next(parts)
+        next_content(parts)
 
 
 def test_an_error_within_a_stream_that_stays_is_rejected(
@@ -271,10 +273,10 @@ def test_silence_after_the_first_token_ends_with_the_time_there_is(
     scripted_server.scripted_replies = [streamed(START, BLOCK, HELLO, 20.0, STOP)]
     parts = claude.stream(REQUEST, seconds_left=3.5)
 
-    assert next(parts) == TextDelta("hello")
+    assert next_content(parts) == TextDelta("hello")
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match="did not answer within"):
-        next(parts)
+        next_content(parts)
     assert time.monotonic() - began < 2
 
 
@@ -283,7 +285,7 @@ def test_whoever_stops_listening_hangs_up(scripted_server: ScriptedHttpServer, c
     endless: list[bytes | float] = [HELLO, 0.02] * 500
     scripted_server.scripted_replies = [streamed(START, BLOCK, *endless)]
     parts = claude.stream(REQUEST, seconds_left=20)
-    next(parts)
+    next_content(parts)
 
     del parts
 
