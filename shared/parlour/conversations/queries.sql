@@ -559,7 +559,7 @@ WITH asked AS (
     SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored WHERE state = 'unanswered'
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
-SELECT session_id, queue AS channel, wake_group FROM asked WHERE NOT is_stopped;
+SELECT session_id, queue AS channel, wake_group, is_stopped FROM asked;
 
 -- name: list_failed_turns
 -- Failed turns whose messages wait for somebody to decide, oldest first; none of more clearance than the reader's.

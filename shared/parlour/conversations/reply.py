@@ -126,7 +126,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
             if summary_job and summary_request.request_summary(tx, lease.id, now):
                 jobs.append(summary_job)
             deliveries: list[PendingReply] = []
-            sent_id = reply_id if answer.state != "stopped" else _end_stopped(tx, running, notice_id, now)
+            sent_id = reply_id if answer.state != "stopped" else _end_stopped(tx, running, notice_id, notice, now)
             if recipient is not None and sent_id is not None:
                 delivery = outbox.NewDelivery(
                     outbox_id, lease.id, sent_id, lease.binding_id, last_input.channel, recipient
@@ -170,17 +170,20 @@ def _insert_citations(tx: Transaction, reply_id: UUID, cited: Sequence[NumberedS
     store.insert_citations(tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited])
 
 
-def _end_stopped(tx: Transaction, running: TurnContext, notice_id: UUID, now: datetime) -> UUID | None:
+def _end_stopped(tx: Transaction, running: TurnContext, notice_id: UUID, notice: str, now: datetime) -> UUID | None:
     """End the heavy calls of a stopped turn. Return the line that is sent in place of half a reply, once stored.
 
+    notice  what the user reads of the inbox; it is sent in any case, as no turn begins while a person is awaited.
     None on the web, where the reply itself was followed, and where the turn that answers a newer message follows.
     """
     stop_requests.stop_heavy_calls(tx, running.feed.principal.tenant_id, running.turn.id, now)
     channel = running.input_messages[-1].channel
-    if channel == "web" or running.stop.cause == "message":
+    is_superseded = running.stop.cause == "message"
+    if channel == "web" or (is_superseded and not notice):
         return None
     has_written = running.prompt_builder is not None and running.prompt_builder.has_written
-    body = running.canned_texts.find("turn_stopped") + (CHANGES_KEPT_SUFFIX if has_written else "")
+    stopped = running.canned_texts.find("turn_stopped") + (CHANGES_KEPT_SUFFIX if has_written else "")
+    body = "\n\n".join(filter(None, ("" if is_superseded else stopped, notice)))
     lease = running.lease
     store.insert_notice(
         tx, message_id=notice_id, session_id=lease.id, binding_id=lease.binding_id, channel=channel, body=body, now=now

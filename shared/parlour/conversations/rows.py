@@ -266,6 +266,19 @@ class SessionQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredToolResult:
+    """Where a tool call's result was stored; is_stopped: no turn answers it, as the asking one was stopped.
+
+    channel, wake_group  as in `SessionQueue`.
+    """
+
+    session_id: UUID
+    channel: str
+    wake_group: int
+    is_stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyAddress:
     """Where a message that nobody's turn writes goes: the channel that the user wrote on last, and their address there.
 

@@ -38,6 +38,7 @@ from parlour.conversations.rows import (
     StopCause,
     StopRequestRow,
     StoredMessage,
+    StoredToolResult,
     TranscriptRow,
     TurnEnd,
     TurnRow,
@@ -442,10 +443,9 @@ def find_oldest_streamed_text(tx: Transaction) -> datetime | None:
     return found
 
 
-def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> SessionQueue | None:
-    """Store what a tool call came to as a message of the session that asked; None when nobody is to answer it, as its
-    turn was stopped or is gone."""
-    return tx.first(SQL["insert_tool_result"], SessionQueue, turn_id=turn_id, **fields)
+def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> StoredToolResult | None:
+    """Store what a tool call came to as a message of the session that asked; None when the session is gone."""
+    return tx.first(SQL["insert_tool_result"], StoredToolResult, turn_id=turn_id, **fields)
 
 
 def list_failed_turns(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[FailedTurn]:

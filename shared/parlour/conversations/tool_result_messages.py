@@ -12,6 +12,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
+from parlour.jobs import work_due
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.prompts.assembly import user_message
 from parlour.tools.result import shorten_to
@@ -30,10 +31,11 @@ class PendingWakeup:
 
 
 def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: datetime) -> PendingWakeup | None:
-    """Store the result where it was asked for, once per call and run; None when no turn is to answer it: the asking
-    one was stopped, or the conversation is gone.
+    """Store the result where it was asked for, once per call and run; None when the agent has nothing to answer: the
+    conversation is gone, or the asking turn was stopped.
 
-    A conversation that was in the inbox only because of the call is the agent's again.
+    A conversation that was in the inbox only because of the call is the agent's again. It answers what the user wrote
+    meanwhile, even when the asking turn was stopped.
 
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
@@ -53,7 +55,10 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
     approvals.complete(tx, call.id, now)
     if place is None:
         return None
-    if call.state != "unknown":
-        threads.settle(tx, place.session_id, now)
+    settled = threads.settle(tx, place.session_id, now) if call.state != "unknown" else None
+    if place.is_stopped:
+        if settled is None:
+            return None
+        work_due.schedule(tx, "session", place.session_id, now + SWEEP_DELAY)
     wake = SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}", place.wake_group)
     return PendingWakeup(place.channel, wake)

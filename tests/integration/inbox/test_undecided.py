@@ -9,8 +9,9 @@ import pytest
 
 from parlour.channels import outbox
 from parlour.channels.send import Providers, send_reply
-from parlour.conversations import failed_turns, inbox_messages
-from parlour.conversations.tool_result_messages import store_tool_result
+from parlour.conversations import canned_replies, failed_turns, inbox_messages, stop_requests
+from parlour.conversations.rows import StopCause
+from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.inbox import events, threads
 from parlour.infra.errors import Conflict
 from parlour.infra.ids import uuid7
@@ -68,12 +69,12 @@ def undecided(conversation: ConversationHarness) -> list[tuple[str, str, int]]:
     return [(row.thread.state, row.thread.reason, row.undecided_count) for row in rows]
 
 
-def resolve_call(conversation: ConversationHarness, call_id: UUID) -> None:
+def resolve_call(conversation: ConversationHarness, call_id: UUID) -> PendingWakeup | None:
     now = conversation.clock()
     with conversation.database.transaction(conversation.admin) as tx:
         ended = calls.resolve_call(conversation.admin, tx, call_id, "done", now)
         assert ended
-        store_tool_result(tx, conversation.tenant_id, ended, now)
+        return store_tool_result(tx, conversation.tenant_id, ended, now)
 
 
 def test_an_agent_goes_on_after_a_person_decided_about_its_effect(conversation: ConversationHarness) -> None:
@@ -86,6 +87,43 @@ def test_an_agent_goes_on_after_a_person_decided_about_its_effect(conversation: 
     conversation.run_turn()
     assert conversation.model.script == []
     assert undecided(conversation) == []
+
+
+@pytest.mark.parametrize("cause", ["user", "message"])
+def test_a_stopped_turn_with_an_unknown_effect_waits_for_a_decision_only(
+    conversation: ConversationHarness, cause: StopCause
+) -> None:
+    let_people_answer(conversation)
+
+    def stop_and_lose_the_answer(context: ToolContext, _arguments: object) -> dict[str, object]:
+        own = conversation.database.clone()
+        with own.transaction(conversation.tenant_id) as tx:
+            stop_requests.stop_turn(
+                tx, conversation.tenant_id, context.session_id, context.turn_id, cause, conversation.clock()
+            )
+        own.close()
+        raise TimeoutError
+
+    conversation.add_tool("page", stop_and_lose_the_answer, writes=True)  # type: ignore[arg-type]
+    conversation.send_whatsapp("Page the foreman", "page")
+    conversation.model.script = [tool_call("page")]
+    conversation.run_turn()
+    assert conversation.query("SELECT state, stop_cause FROM turns") == [("stopped", cause)]
+    assert undecided(conversation) == [("waiting", "unknown_effect", 1)]
+    ((sent,),) = conversation.query("SELECT m.body FROM outbox o JOIN messages m ON m.id = o.message_id")
+    assert str(sent).endswith(canned_replies.PERSON_CHECKS_REPLY)
+    assert ("Stopped." in str(sent)) is (cause == "user")
+
+    conversation.send_whatsapp("Did you?", "held")
+    ((call_id,),) = conversation.query("SELECT id FROM tool_calls WHERE state = 'unknown'")
+    assert isinstance(call_id, UUID)
+    wakeup = resolve_call(conversation, call_id)
+    assert wakeup
+    assert conversation.query(_THREAD) == [("agent", "unknown_effect")]
+    conversation.turns.send([wakeup.message])
+    conversation.model.script = [text_answer("I did.")]
+    conversation.run_turn()
+    assert conversation.model.script == []
 
 
 def test_a_conversation_that_a_person_has_stays_theirs_after_a_decision(conversation: ConversationHarness) -> None:
