@@ -38,7 +38,7 @@ def redrive_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: date
     again, and one whose outcome nobody knows stays a person's. Conflict when somebody was quicker, or the session
     has another turn open. When the wake-up is not sent, the next message of the session, or the sweep, brings it
     about. Done twice at the same moment it is done once; the caller audits. A conversation of the inbox is the agent's
-    again; Conflict while somebody else has it.
+    again, unless somebody asked for a person in it and nobody has it; Conflict while somebody else has it.
     """
     roles.require_role(principal, "admin")
     place = store.redrive_turn(tx, turn_id, now, now + SWEEP_DELAY)

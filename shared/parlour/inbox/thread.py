@@ -33,6 +33,9 @@ member          a person of the tenant opened it.
 #: The reasons that are over once a person decided what was undecided: the agent goes on by itself.
 DECIDED_REASONS: frozenset[ThreadReason] = frozenset({"unknown_effect", "held_reply", "failed_turn"})
 
+#: The reasons for which somebody asked for a person: only a person's answer or move ends the wait.
+REQUESTED_REASONS: frozenset[ThreadReason] = frozenset({"asked", "words", "member"})
+
 #: The states in which no turn begins.
 HELD_STATES: frozenset[ThreadState] = frozenset({"waiting", "person", "snoozed"})
 
@@ -137,16 +140,21 @@ def end_wait(thread: Thread, reason: ThreadReason, by: str, now: datetime) -> Th
 
     A conversation that somebody else has, or in which a person has written, is theirs to hand back.
     """
-    is_free = thread.assignee is None or (thread.assignee == by and thread.answered_at is None)
+    is_free = thread.answered_at is None and thread.assignee in (None, by)
     return _end(thread, "agent", now) if thread.is_held and thread.reason == reason and is_free else thread
 
 
 def redrive(thread: Thread, person: Person, now: datetime) -> Thread:
-    """Let the agent answer now; without effect where it may already. Conflict while somebody else has it."""
+    """Let the agent answer now; without effect where it may already. Conflict while somebody else has it.
+
+    A conversation for which somebody asked goes on waiting for a person: the turn that is redriven answers in it.
+    """
     if not thread.is_held:
         return thread
     if thread.assignee not in (None, person.name):
         raise Conflict(f"{thread.assignee_name} has this conversation; take it first, or ask them to hand it back")
+    if thread.assignee is None and thread.reason in REQUESTED_REASONS:
+        return thread
     return _end(thread, "agent", now)
 
 

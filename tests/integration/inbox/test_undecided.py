@@ -19,7 +19,7 @@ from parlour.tools import calls
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, text_answer, tool_call
 from tests.integration.channels.test_send import Phone
-from tests.integration.inbox.test_threads import add_member, open_for_person, run_clock, session_of, take
+from tests.integration.inbox.test_threads import add_member, open_for_person, run_clock, say, session_of, take
 
 _PEOPLE = """UPDATE bindings SET inbox = '{"service": {"waiting_minutes": 10}}' RETURNING id"""
 _THREAD = "SELECT state, reason FROM inbox_threads"
@@ -58,6 +58,15 @@ def hold_a_reply(conversation: ConversationHarness) -> tuple[UUID, UUID]:
     sent = send_reply(conversation.admin, conversation.database, not_asked, row, uuid7(now), now)
     assert sent.state == "held"
     return session_of(conversation), row
+
+
+def fail_turn(conversation: ConversationHarness) -> None:
+    """Run what waits until its turn has failed."""
+    for _ in range(3):
+        conversation.model.script = [RuntimeError("broken")]
+        with suppress(RuntimeError):
+            conversation.run_turn()
+        conversation.clock.now += timedelta(minutes=5)
 
 
 def undecided(conversation: ConversationHarness) -> list[tuple[str, str, int]]:
@@ -134,6 +143,32 @@ def test_a_conversation_that_a_person_has_stays_theirs_after_a_decision(conversa
     assert conversation.query(_THREAD) == [("person", "unknown_effect")]
 
 
+def test_a_conversation_in_which_a_person_wrote_waits_on_after_a_decision(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    call_id, asha = page_the_foreman(conversation), add_member(conversation, "Asha")
+    session_id = session_of(conversation)
+    say(conversation, asha, session_id, "I will call them.", take(conversation, asha, session_id).claim)
+    with conversation.database.transaction(asha) as tx:
+        threads.release(asha, tx, session_id, conversation.clock())
+    resolve_call(conversation, call_id)
+    assert conversation.query(_THREAD) == [("waiting", "unknown_effect")]
+
+
+def test_a_redrive_leaves_a_conversation_waiting_for_which_somebody_asked(conversation: ConversationHarness) -> None:
+    conversation.send_whatsapp("When does the crane come?", "first")
+    fail_turn(conversation)
+    session_id, admin = session_of(conversation), conversation.admin
+    with conversation.database.transaction(admin) as tx:
+        inbox_messages.open_thread(admin, tx, session_id, "member", "They called.", conversation.clock())
+        ((turn_id,),) = tx._connection.execute(b"SELECT id FROM turns WHERE state = 'failed'").fetchall()
+        wakeup = failed_turns.redrive_turn(admin, tx, turn_id, conversation.clock())
+    conversation.turns.send([wakeup.message])
+    assert conversation.query(_THREAD) == [("waiting", "member")]
+    conversation.model.script = [text_answer("On Monday.")]
+    conversation.run_turn()
+    assert (conversation.model.script, undecided(conversation)) == ([], [("waiting", "member", 0)])
+
+
 def test_without_an_inbox_the_agent_goes_on_and_the_item_is_listed(conversation: ConversationHarness) -> None:
     page_the_foreman(conversation)
     assert undecided(conversation) == [("agent", "unknown_effect", 1)]
@@ -162,11 +197,7 @@ def test_a_held_reply_brings_its_conversation_until_it_is_dismissed(conversation
 def test_a_redrive_hands_a_conversation_back_unless_somebody_has_it(conversation: ConversationHarness) -> None:
     let_people_answer(conversation)
     conversation.send_whatsapp("When does the crane come?", "first")
-    for _ in range(3):
-        conversation.model.script = [RuntimeError("broken")]
-        with suppress(RuntimeError):
-            conversation.run_turn()
-        conversation.clock.now += timedelta(minutes=5)
+    fail_turn(conversation)
     assert undecided(conversation) == [("waiting", "failed_turn", 1)]
     ((turn_id,),) = conversation.query("SELECT id FROM turns WHERE state = 'failed'")
     assert isinstance(turn_id, UUID)
