@@ -54,7 +54,9 @@ def _in_doubt(yard: LongToolHarness, provider_id: str) -> None:
     _, session_id = _place(desk, call_id)
     with desk.database.transaction(desk.admin) as tx:
         assert call_id in {one.id for one in calls.list_unknown(desk.admin, tx, 10)}
-        threads.open_for_held_reply(tx, desk.tenant_id, session_id, desk.clock())
+        threads.open_thread(desk.admin, tx, session_id, "unknown_effect", "", desk.clock())
+        assert threads.settle(tx, session_id, desk.clock()) is None
+        threads.hand_back(desk.admin, tx, session_id, "", desk.clock())
         ended = calls.resolve_call(
             desk.admin, tx, call_id, "done" if provider_id == "long-3" else "run_again", desk.clock()
         )

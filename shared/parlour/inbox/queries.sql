@@ -134,8 +134,15 @@ SELECT count(*) FILTER (WHERE t.state = 'waiting') AS waiting, count(*) FILTER (
 HAVING count(*) > 0;
 
 -- name: find_undecided_reason
--- Why a person has to look at a conversation: its oldest undecided item; null when there is none.
-SELECT reason FROM undecided_items WHERE session_id = %(session_id)s ORDER BY since, id LIMIT 1;
+-- Why a person has to look at a conversation: its oldest undecided item; null when there is none. With a time in
+-- held_after, only replies count that were held after it.
+SELECT i.reason
+  FROM undecided_items i
+ WHERE i.session_id = %(session_id)s
+   AND (%(held_after)s::timestamptz IS NULL
+        OR EXISTS (SELECT FROM outbox o WHERE o.id = i.id AND o.state = 'held' AND o.status_at > %(held_after)s))
+ ORDER BY i.since, i.id
+ LIMIT 1;
 
 -- name: read_context
 -- What a person needs to know of a session: its newest summary that the reader may see, else the last question and

@@ -215,9 +215,13 @@ def read_context(tx: Transaction, session_id: UUID, clearance: int) -> ContextRo
     return tx.one(SQL["read_context"], ContextRow, session_id=session_id, clearance=clearance)
 
 
-def find_undecided_reason(tx: Transaction, session_id: UUID) -> ThreadReason | None:
-    """Return why a person has to look at a conversation; None when nothing in it is undecided."""
-    reason: ThreadReason | None = tx.value(SQL["find_undecided_reason"], session_id=session_id)
+def find_undecided_reason(tx: Transaction, session_id: UUID, held_after: datetime | None = None) -> ThreadReason | None:
+    """Return why a person has to look at a conversation; None when nothing in it is undecided.
+
+    held_after  look only at replies that were held after this time.
+    """
+    values = {"session_id": session_id, "held_after": held_after}
+    reason: ThreadReason | None = tx.value(SQL["find_undecided_reason"], **values)
     return reason
 
 

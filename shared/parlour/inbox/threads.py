@@ -5,7 +5,7 @@ What has to be sent or woken after a move is done by `conversations.people`, whi
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID, uuid5
 
@@ -125,8 +125,15 @@ def has_service(tx: Transaction, session_id: UUID) -> bool:
 
 
 def open_for_held_reply(tx: Transaction, tenant_id: UUID, session_id: UUID, now: datetime) -> None:
-    """Bring a conversation to the inbox whose reply is held. The user is not told: their channel takes no text."""
-    if store.find_undecided_reason(tx, session_id) == "held_reply" and has_service(tx, session_id):
+    """Bring a conversation to the inbox one of whose replies was held since it was last there.
+
+    The user is not told: their channel takes no text.
+    """
+    found = store.lock_thread(tx, session_id)
+    if found is None or not found.settings:
+        return
+    last_closed_at = (found.thread and found.thread.closed_at) or datetime.min.replace(tzinfo=UTC)
+    if store.find_undecided_reason(tx, session_id, held_after=last_closed_at):
         open_thread(system_principal(tenant_id), tx, session_id, "held_reply", "", now)
 
 

@@ -194,6 +194,30 @@ def test_a_held_reply_brings_its_conversation_until_it_is_dismissed(conversation
     assert undecided(conversation) == []
 
 
+def test_a_closed_conversation_returns_for_a_reply_that_is_held_afterwards(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    session_id, _ = hold_a_reply(conversation)
+    run_clock(conversation, session_id)
+    conversation.clock.now += timedelta(minutes=1)
+    with conversation.database.transaction(conversation.admin) as tx:
+        inbox_messages.close(conversation.admin, tx, session_id, conversation.clock())
+    conversation.clock.now += timedelta(minutes=10)
+    run_clock(conversation, session_id)
+    assert conversation.query(_THREAD) == [("done", "held_reply")]
+    conversation.query(f"UPDATE outbox SET status_at = '{conversation.clock()}' WHERE state = 'held' RETURNING id")
+    run_clock(conversation, session_id)
+    assert conversation.query(_THREAD) == [("waiting", "held_reply")]
+
+
+def test_a_held_reply_brings_a_conversation_with_an_older_undecided_item(conversation: ConversationHarness) -> None:
+    page_the_foreman(conversation)
+    let_people_answer(conversation)
+    conversation.query("UPDATE outbox SET state = 'held', status_at = now() RETURNING id")
+    assert undecided(conversation) == [("agent", "unknown_effect", 2)]
+    run_clock(conversation, session_of(conversation))
+    assert conversation.query(_THREAD) == [("waiting", "held_reply")]
+
+
 def test_a_redrive_hands_a_conversation_back_unless_somebody_has_it(conversation: ConversationHarness) -> None:
     let_people_answer(conversation)
     conversation.send_whatsapp("When does the crane come?", "first")
