@@ -32,12 +32,12 @@ ON CONFLICT (tenant_id, session_id) DO UPDATE
 
 -- name: find_member
 -- Who a member is, and whether they may be given a conversation.
-SELECT id, display_name, roles, active FROM members WHERE id = %(member_id)s;
+SELECT id, display_name, roles, clearance, active FROM members WHERE id = %(member_id)s;
 
 -- name: list_answerers
--- The active members who may answer, by name.
-SELECT id, display_name, roles, active FROM members
- WHERE active AND ('admin' = ANY(roles) OR roles @> %(roles)s::text[])
+-- The active members of at least a clearance who may answer, by name.
+SELECT id, display_name, roles, clearance, active FROM members
+ WHERE active AND clearance >= %(clearance)s AND ('admin' = ANY(roles) OR roles @> %(roles)s::text[])
  ORDER BY display_name, id
  LIMIT %(most)s;
 

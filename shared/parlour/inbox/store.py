@@ -46,6 +46,7 @@ class MemberRow:
     id: UUID
     display_name: str
     roles: Sequence[str]
+    clearance: int
     active: bool
 
     def has_roles(self, roles: frozenset[str]) -> bool:
@@ -160,9 +161,9 @@ def find_member(tx: Transaction, member_id: UUID) -> MemberRow | None:
     return tx.first(SQL["find_member"], MemberRow, member_id=member_id)
 
 
-def list_answerers(tx: Transaction, roles: frozenset[str], limit: int) -> list[MemberRow]:
-    """Return the active members who hold all of these roles, by name."""
-    return tx.all(SQL["list_answerers"], MemberRow, roles=sorted(roles), most=limit)
+def list_answerers(tx: Transaction, roles: frozenset[str], clearance: int, limit: int) -> list[MemberRow]:
+    """Return the active members of at least this clearance who hold all of these roles, by name."""
+    return tx.all(SQL["list_answerers"], MemberRow, roles=sorted(roles), clearance=clearance, most=limit)
 
 
 def clear_instruction(tx: Transaction, session_id: UUID, instruction: str) -> None:

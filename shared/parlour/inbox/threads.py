@@ -71,10 +71,14 @@ def person_of(principal: Principal, tx: Transaction) -> Person:
     return Person(principal.name, _display_name(principal, tx), is_admin=principal.has_role("admin"))
 
 
-def list_answerers(principal: Principal, tx: Transaction) -> list[MemberRow]:
-    """Return the members to whom a conversation may be given, by name: at most 200. For those who answer themselves."""
+def list_answerers(principal: Principal, tx: Transaction, session_id: UUID | None = None) -> list[MemberRow]:
+    """Return the members to whom a conversation may be given, by name: at most 200. For those who answer themselves.
+
+    session_id  list only those who may read this conversation. NotFound when the principal may not.
+    """
     person_of(principal, tx)
-    return store.list_answerers(tx, _ANSWERER_ROLES, _MAX_ANSWERERS)
+    clearance = users.get_session(principal, tx, session_id).required_clearance if session_id else 0
+    return store.list_answerers(tx, _ANSWERER_ROLES, clearance, _MAX_ANSWERERS)
 
 
 def who_answers(tx: Transaction, session_id: UUID) -> tuple[Answering, str | None]:
@@ -144,11 +148,16 @@ def take(principal: Principal, tx: Transaction, session_id: UUID, now: datetime)
 
 
 def assign(principal: Principal, tx: Transaction, session_id: UUID, member_id: UUID, now: datetime) -> Thread:
-    """Give a conversation to a member who may answer. InvalidRequest when there is none, or they may not."""
+    """Give a conversation to a member who may read and answer it. InvalidRequest when they may not."""
     person = person_of(principal, tx)
     member = store.find_member(tx, member_id)
     if member is None or not member.active or not member.has_roles(_ANSWERER_ROLES):
         raise InvalidRequest("member_id: name an active member with the roles viewer and editor, or admin")
+    if member.clearance < users.get_session(principal, tx, session_id).required_clearance:
+        raise InvalidRequest(
+            "member_id: this member's clearance is too low to read the conversation; "
+            "GET /v1/inbox/members?session_id= lists who may"
+        )
     receiver = Person(f"member:{member.id}", member.display_name)
     return _apply(principal, tx, session_id, lambda thread: rules.assign(thread, person, receiver), "assigned", now)
 

@@ -1,6 +1,7 @@
 """The inbox over HTTP: taken by one, answered, handed back; what a reader may not see or do."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from fastapi.testclient import TestClient
@@ -68,7 +69,9 @@ def test_a_visitor_sees_who_answers(client: TestClient, feed: EventFeed, desk: H
     assert answering() == ("agent", None)
 
 
-def test_who_answers_sees_to_whom_a_conversation_can_be_given(client: TestClient, desk: Headers) -> None:
+def test_who_answers_sees_to_whom_a_conversation_can_be_given(
+    client: TestClient, feed: EventFeed, desk: Headers
+) -> None:
     admin = create_key_headers(client, "acme", "admin")
     for name, roles in (("Asha", ["viewer", "editor"]), ("Vera", ["viewer"]), ("Ada", ["admin"])):
         member = {"issuer": "https://id.example.org", "subject": name, "display_name": name, "roles": roles}
@@ -76,6 +79,9 @@ def test_who_answers_sees_to_whom_a_conversation_can_be_given(client: TestClient
     listed = client.get("/v1/inbox/members", headers=desk).json()["members"]
     assert [member["display_name"] for member in listed] == ["Ada", "Asha"]
     assert listed[0].keys() == {"id", "display_name"}
+    of_one = f"/v1/inbox/members?session_id={feed.session_id}"
+    assert client.get(of_one, headers=desk).json()["members"] == listed
+    assert client.get(f"/v1/inbox/members?session_id={uuid4()}", headers=desk).status_code == 404
     assert client.get("/v1/inbox/members", headers=create_key_headers(client, "acme", "viewer")).status_code == 403
 
 

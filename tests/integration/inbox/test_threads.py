@@ -233,6 +233,19 @@ def test_a_conversation_goes_only_to_members_who_may_answer(conversation: Conver
         )
 
 
+def test_a_conversation_goes_only_to_members_who_may_read_it(conversation: ConversationHarness) -> None:
+    session_id, admin, now = open_for_person(conversation), conversation.admin, conversation.clock()
+    asha, ines = (add_member(conversation, name) for name in ("Asha", "Ines"))
+    conversation.query(f"UPDATE members SET clearance = 1 WHERE id = '{id_of(asha)}' RETURNING id")
+    conversation.query("UPDATE sessions SET answering_clearance = 2 RETURNING id")
+    with conversation.database.transaction(admin) as tx:
+        assert [one.display_name for one in threads.list_answerers(admin, tx, session_id)] == ["Ines"]
+        assert [one.display_name for one in threads.list_answerers(admin, tx)] == ["Asha", "Ines"]
+        with pytest.raises(InvalidRequest, match="clearance is too low"):
+            threads.assign(admin, tx, session_id, id_of(asha), now)
+        assert threads.assign(admin, tx, session_id, id_of(ines), now).assignee == ines.name
+
+
 def test_a_model_that_asks_for_a_person_stops_and_the_user_is_told_once(conversation: ConversationHarness) -> None:
     conversation.add_tool("ask_a_person", ask_a_person, writes=False)
     conversation.send_whatsapp("I want to talk to somebody", "first")

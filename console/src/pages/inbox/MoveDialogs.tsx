@@ -83,7 +83,13 @@ export function Snooze({ thread, ...close }: MoveDialogProps) {
 export function Transfer({ thread, ...close }: MoveDialogProps) {
   const [memberId, setMemberId] = useState("");
   const params = { path: { session_id: thread.session_id } };
-  const people = useResource(async (signal) => (await body(api.GET("/v1/inbox/members", { signal }))).members, []);
+  const people = useResource(
+    async (signal) => {
+      const query = { session_id: thread.session_id };
+      return (await body(api.GET("/v1/inbox/members", { signal, params: { query } }))).members;
+    },
+    [thread.session_id],
+  );
   return (
     <MoveDialog
       {...close}

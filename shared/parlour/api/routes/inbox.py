@@ -76,10 +76,13 @@ def count_inbox(caller: Viewer) -> InboxCountsView:
 
 
 @router.get("/members")
-def list_inbox_members(caller: Viewer) -> InboxMemberListView:
+def list_inbox_members(
+    caller: Viewer,
+    session_id: Annotated[UUID | None, Query(description="Only those who may read this conversation.")] = None,
+) -> InboxMemberListView:
     """List the members to whom a conversation may be given. Needs the roles viewer and editor."""
     with caller.transaction() as tx:
-        found = threads.list_answerers(caller.principal, tx)
+        found = threads.list_answerers(caller.principal, tx, session_id)
     shown = [InboxMemberView(id=member.id, display_name=member.display_name) for member in found]
     return InboxMemberListView(members=shown)
 
