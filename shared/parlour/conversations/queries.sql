@@ -492,14 +492,22 @@ ON CONFLICT DO NOTHING;
 -- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
 -- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
 -- What was said gets its rows and vectors later. The text that was streamed is deleted a day later. What joined a turn
--- that was stopped after its last completed step was read by no model: it waits for the next turn.
+-- that was stopped after its last completed step was read by no model: it waits for the next turn. A stop that came too
+-- late is forgotten, and results that were stored with the turn for it wait for an answer.
 WITH unread AS (
     SELECT m.id
       FROM messages m JOIN turns t ON t.id = m.turn_id
-     WHERE t.id = %(turn_id)s AND t.state = 'open' AND %(state)s = 'stopped' AND m.direction = 'inbound'
-       AND m.joined_step >= (SELECT max(s.number) FROM steps s WHERE s.turn_id = t.id AND s.completed_at IS NOT NULL)
+     WHERE t.id = %(turn_id)s AND t.state = 'open' AND m.direction = 'inbound'
+       AND CASE WHEN %(state)s = 'stopped'
+                THEN m.joined_step >= (SELECT max(s.number) FROM steps s
+                                        WHERE s.turn_id = t.id AND s.completed_at IS NOT NULL)
+                ELSE m.kind = 'tool_result' AND m.state = 'answered' END
 ), returned AS (
     UPDATE messages SET state = 'unanswered', turn_id = NULL, joined_step = NULL WHERE id IN (SELECT id FROM unread)
+), woken AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', %(session_id)s, %(now)s WHERE EXISTS (SELECT FROM unread)
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 ), stands AS (
     UPDATE session_prompts
        SET cache_state = %(standing)s::jsonb, updated_at = %(now)s
@@ -529,7 +537,9 @@ WITH unread AS (
 )
 UPDATE turns
    SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s,
-       tool_messages = %(called)s, finished_at = %(now)s
+       tool_messages = %(called)s, finished_at = %(now)s,
+       stop_requested_at = CASE WHEN %(state)s = 'stopped' THEN stop_requested_at END,
+       stop_cause = CASE WHEN %(state)s = 'stopped' THEN stop_cause END
  WHERE id = %(turn_id)s AND state = 'open';
 
 -- name: insert_tool_result

@@ -22,6 +22,7 @@ from parlour.infra.errors import LeaseLost, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
 from parlour.memory import job_scheduling
 from parlour.memory.agent_state import state_writer
@@ -151,10 +152,10 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
         problem=answer.problem,
         removed_citations=committed.removed_citations,
     )
-    _wake_others(running, committed, now)
+    _wake_others(running, answer, committed, now)
 
 
-def _wake_others(running: TurnContext, committed: _Committed, now: datetime) -> None:
+def _wake_others(running: TurnContext, answer: Answer, committed: _Committed, now: datetime) -> None:
     services, tenant_id = running.dependencies, running.feed.principal.tenant_id
     for delivery in committed.deliveries:
         outbox.send_wakeup(services.outbox_queue, tenant_id, running.lease.id, delivery.id, delivery.attempts)
@@ -164,6 +165,8 @@ def _wake_others(running: TurnContext, committed: _Committed, now: datetime) -> 
         log.warning("embedder_wake_failed", tenant_id=tenant_id, code=problem.code)
     job_scheduling.send_jobs(services.memory_queue, committed.jobs)
     notifications.send_wakeups(services.wakeup_queue, committed.notifications, now)
+    if running.stop.cause and answer.state != "stopped":  # it came too late; what it silenced is answered now
+        work_due.send_wakeup(services.wakeup_queue, DueWork(tenant_id, "session", running.lease.id, now), now)
 
 
 def _insert_citations(tx: Transaction, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:

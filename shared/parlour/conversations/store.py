@@ -445,6 +445,9 @@ def find_oldest_streamed_text(tx: Transaction) -> datetime | None:
 
 def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> StoredToolResult | None:
     """Store what a tool call came to as a message of the session that asked; None when the session is gone."""
+    session_id = find_session_of_turn(tx, turn_id)
+    if session_id is not None:
+        lock_session(tx, session_id)  # the end of the turn is either committed by now or waits
     return tx.first(SQL["insert_tool_result"], StoredToolResult, turn_id=turn_id, **fields)
 
 

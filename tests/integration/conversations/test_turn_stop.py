@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.conversations import inbox_messages, stop_requests, turn_views
+from parlour.conversations import inbox_messages, stop_requests, turn_stop, turn_views
 from parlour.conversations.rows import StopCause
 from parlour.conversations.stop_requests import StopResult
 from parlour.infra.errors import NotFound, RetryError, ToolCancelled
@@ -377,3 +377,25 @@ def test_the_instruction_of_a_stopped_turn_is_for_the_next_one(desk: WebDesk) ->
     desk.ask("When, please?")
     assert "Offer them Tuesday." in str(scripted.requests[-1].messages)
     assert conversation.query("SELECT instruction FROM inbox_threads") == [(None,)]
+
+
+def test_a_stop_that_came_too_late_leaves_no_heavy_result_unanswered(
+    desk: WebDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_stop, "_LOOK_SECONDS", 60.0)  # the model answers before anybody looks
+    conversation = desk.conversation
+
+    def stop_at_the_last_step() -> None:
+        if desk.calls():
+            desk.stop()
+
+    conversation.model.before_completion = stop_at_the_last_step
+    begin_heavy(desk, writes=False)
+    assert (desk.turns(), desk.calls()) == ([("answered", None)], [("compile_report", "failed", "cancelled")])
+    results = "SELECT state, turn_id IS NULL FROM messages WHERE kind = 'tool_result'"
+    assert conversation.query(results) == [("unanswered", True)]
+    assert conversation.query("SELECT count(*) FROM work_due WHERE kind = 'session'") == [(1,)]
+    assert [body["kind"] for body, seconds in conversation.wakeups.sent if seconds == 0] == ["session"]
+    conversation.model.script = [text_answer("The report was cancelled.")]
+    conversation.run_turn()
+    assert desk.replies() == ["I am working on it.", "The report was cancelled."]
