@@ -242,16 +242,22 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, m.joined_step, i.address 
  WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
  ORDER BY m.position;
 
+-- name: list_waiting_texts
+-- The texts of a session that no turn has read yet, in order of arrival.
+SELECT COALESCE(jsonb_agg(body ORDER BY position), '[]') AS texts
+  FROM messages WHERE session_id = %(session_id)s AND state = 'unanswered' AND kind = 'text';
+
 -- name: join_messages
--- The texts of a session that wait for an answer join the turn that runs, after a step; not while the conversation waits
--- for a person, nor where the turn is to end. What is too long with all that joined before waits, and so does what came
--- after it.
+-- The texts of a session that wait for an answer on a channel join the turn that runs, after a step; not while the
+-- conversation waits for a person, nor where the turn is to end. What is too long with all that joined before waits, and
+-- so does what came after it.
 UPDATE messages
    SET state = 'in_turn', turn_id = %(turn_id)s, joined_step = %(step)s
  WHERE id IN (SELECT id
                 FROM (SELECT m.id, row_number() OVER arrival AS place, sum(octet_length(m.body)) OVER arrival AS bytes
                         FROM messages m
                        WHERE m.session_id = %(session_id)s AND m.state = 'unanswered' AND m.kind = 'text'
+                         AND m.channel = %(channel)s
                          AND NOT EXISTS (SELECT FROM turns t
                                           WHERE t.id = %(turn_id)s AND t.stop_cause IS NOT NULL)
                          AND NOT EXISTS (SELECT FROM attachments a WHERE a.message_id = m.id)

@@ -258,12 +258,19 @@ def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:
     return tx.all(SQL["list_input_messages"], InboundMessage, turn_id=turn_id)
 
 
-def join_messages(tx: Transaction, session_id: UUID, turn_id: UUID, step: int) -> list[InboundMessage]:
-    """Have the session's unanswered texts join the turn after a step; return them, in order of arrival."""
+def list_waiting_texts(tx: Transaction, session_id: UUID) -> list[str]:
+    """Return the texts of the session that no turn has read yet, in order of arrival."""
+    texts: list[str] = tx.value(SQL["list_waiting_texts"], session_id=session_id)
+    return texts
+
+
+def join_messages(tx: Transaction, session_id: UUID, turn_id: UUID, channel: str, step: int) -> list[InboundMessage]:
+    """Have the session's unanswered texts of a channel join the turn after a step; return them, in order of arrival."""
     tx.run(
         SQL["join_messages"],
         session_id=session_id,
         turn_id=turn_id,
+        channel=channel,
         step=step,
         max_messages=MAX_JOINED_MESSAGES,
         max_bytes=MAX_JOINED_BYTES,

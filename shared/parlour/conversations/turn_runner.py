@@ -281,7 +281,7 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 journal = ask_model(turn_context, loaded_turn, journal, step)
             case RunTools() as step:
                 journal = run_requested_tools(turn_context, loaded_turn, journal, step)
-                journal = join_new_messages(turn_context, journal, loaded_turn.persona.binding.queue)
+                journal = join_new_messages(turn_context, journal, loaded_turn.persona.binding)
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
             case AskPerson():
                 turn_context.feed.set_state("waiting")

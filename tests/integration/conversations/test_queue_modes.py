@@ -149,6 +149,34 @@ def test_a_text_too_long_to_join_waits_for_the_next_turn_with_what_follows(user:
     ]
 
 
+def test_a_text_that_asks_for_a_person_joins_no_turn_and_opens_the_inbox(user: QuickUser) -> None:
+    conversation = user.conversation
+    set_mode(conversation, "steer")
+    conversation.query("""UPDATE bindings SET inbox = '{"words": {"en": ["real person"]}}' RETURNING id""")
+    conversation.model.before_completion = write_once(user, "two", "Give me a real person.")
+    conversation.model.script = [search_call("crack"), text_answer("First.")]
+    user.write("one")
+    user.run_all()
+    assert user.answered() == [("answered", ["one"]), ("answered", ["two", "Give me a real person."])]
+    assert conversation.query("SELECT state FROM inbox_threads") == [("waiting",)]
+
+
+def test_a_text_of_another_channel_joins_no_turn(user: QuickUser) -> None:
+    conversation = user.conversation
+    set_mode(conversation, "steer")
+    write = write_once(user, "two")
+
+    def write_elsewhere() -> None:
+        write()
+        conversation.query("UPDATE messages SET channel = 'whatsapp' WHERE body = 'two' RETURNING id")
+
+    conversation.model.before_completion = write_elsewhere
+    conversation.model.script = [search_call("crack"), text_answer("First."), text_answer("Second.")]
+    user.write("one")
+    user.run_all()
+    assert user.answered() == [("answered", ["one"]), ("answered", ["two"])]
+
+
 @dataclass
 class InterruptedModel:
     """Begins each answer and is written to in the middle of it; ends the one that nobody interrupts."""
