@@ -35,6 +35,7 @@ def stop_turn(
     A write that is under way ends as it must. The results of all of them are stored, and no turn answers them. The
     caller has checked whose session it is. NotFound when the session has no such turn.
     """
+    store.lock_session(tx, session_id)  # before its turn, as the end of the turn does
     found = store.request_stop(tx, session_id, turn_id, cause, now)
     if found is None:
         raise NotFound("this conversation has no such turn; its events name the turn that runs")
