@@ -50,10 +50,15 @@ def test_stream_sends_events_as_they_come_and_resumes(running_stack: Stack, visi
         assert answer.headers["Content-Type"].startswith("text/event-stream")
         visitor.say("When does the crane come?")
         streamed = _events("".join(answer.iter_text()))
-    assert streamed == visitor.events()
+    assert _without_progress(streamed) == _without_progress(visitor.events())
     last = streamed[-2]["number"]
     again = HTTP.get(address, headers={**headers, "Last-Event-ID": str(last)})
     assert _events(again.text) == streamed[-1:]
+
+
+def _without_progress(events: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Return all events but those of which a follower that falls behind gets only the newest."""
+    return [event for event in events if event["kind"] not in {"agent_state", "operation", "context_usage"}]
 
 
 def _events(text: str) -> list[dict[str, object]]:
