@@ -58,7 +58,7 @@ def test_stream_sends_events_as_they_come_and_resumes(running_stack: Stack, visi
 
 def _without_progress(events: list[dict[str, object]]) -> list[dict[str, object]]:
     """Return all events but those of which a follower that falls behind gets only the newest."""
-    return [event for event in events if event["kind"] not in {"agent_state", "operation", "context_usage"}]
+    return [event for event in events if event["kind"] not in {"agent_state", "context_usage"}]
 
 
 def _events(text: str) -> list[dict[str, object]]:
