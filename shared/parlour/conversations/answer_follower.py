@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from parlour.approvals import approvals
 from parlour.conversations import event_feed, store
 from parlour.conversations.rows import AnsweringTurn, Event
 from parlour.infra.postgres import Transaction
@@ -29,14 +28,13 @@ class AnswerProgress:
 class AnswerFollower:
     """One follower's place in the answer to a message, to the outcomes of tool calls, or to both.
 
-    call_ids        the calls whose outcomes are waited for, because a person answered a question about them.
-    asked_call_ids  the calls that the message may be a typed answer to: it then has no turn, their outcomes have.
+    call_ids  the calls whose outcomes are waited for, because a person answered a question about them. One that the
+              message is a typed answer to need not be among them.
     """
 
     session_id: UUID
     message_id: UUID | None
     call_ids: Sequence[UUID] = ()
-    asked_call_ids: Sequence[UUID] = ()
     _number: int | None = field(default=None, init=False)
 
     def read_new(self, principal: Principal, tx: Transaction) -> AnswerProgress:
@@ -59,16 +57,14 @@ class AnswerFollower:
 
     def _answering_turns(self, tx: Transaction) -> list[AnsweringTurn]:
         """Return the turns that are followed; empty while one of them is not known."""
-        calls = {str(call_id) for call_id in self.call_ids}
-        asked = {str(call_id) for call_id in self.asked_call_ids}
-        rows = store.list_answering_turns(tx, self.session_id, self.message_id, [*self.call_ids, *self.asked_call_ids])
-        message = next((one for one in rows if one.tool_call_id is None), None)
-        results = [one for one in rows if one.tool_call_id in calls]
-        if message is not None and message.turn_id is None and message.state == "answered":
-            typed = [one for one in rows if one.tool_call_id in asked]
-            return [*results, *typed]
-        is_known = len({one.tool_call_id for one in results}) == len(calls) and (message or self.message_id is None)
-        return [*([message] if message else []), *results] if is_known else []
+        rows = store.list_answering_turns(tx, self.session_id, self.message_id, self.call_ids)
+        results = [one for one in rows if one.tool_call_id]
+        messages = [one for one in rows if not one.tool_call_id]
+        answered = {one.answers for one in messages if one.answers}
+        is_known = {str(call_id) for call_id in self.call_ids} | answered == {one.tool_call_id for one in results}
+        if not is_known or (self.message_id and not messages):
+            return []
+        return [*(one for one in messages if not one.answers), *results]
 
     def _find_beginning(self, tx: Transaction, turn_ids: set[UUID]) -> bool:
         """Set the place before the first event of these turns; False while there is none."""
@@ -81,8 +77,3 @@ class AnswerFollower:
 def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[UUID] = ()) -> Mapping[UUID, int]:
     """Return, by approval, the number of the event that told of its call: of open questions, and of those named."""
     return {row.approval_id: row.event_number for row in store.list_asked_calls(tx, session_id, approval_ids)}
-
-
-def list_open_call_ids(tx: Transaction, session_id: UUID) -> list[UUID]:
-    """Return the calls about which the session's user is asked now."""
-    return [one.tool_call_id for one in approvals.list_open(tx, session_id) if one.approver == "user"]

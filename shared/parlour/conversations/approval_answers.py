@@ -58,7 +58,7 @@ def take_answers(tx: Transaction, tenant_id: UUID, lease: Lease, now: datetime) 
         outcome = approvals.answer_as(tx, approval, f"user:{lease.user_id}", given, now)
         if outcome.ended:
             store_tool_result(tx, tenant_id, outcome.ended, now)
-        store.mark_as_answer(tx, message.id)
+        store.mark_as_answer(tx, message.id, approval.tool_call_id)
         answered.append(outcome)
     return [dispatch_message(tenant_id, one.dispatch_id) for one in answered if one.dispatch_id]
 

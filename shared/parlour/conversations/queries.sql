@@ -353,13 +353,18 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
 
 -- name: list_answering_turns
 -- The turns that answer a session's message, or the results of its tool calls; the id is null before a turn took it.
--- `tool_call_id` is of a result. `state` is the message's: what answered an open question is answered without a turn.
-SELECT m.metadata ->> 'tool_call_id' AS tool_call_id, m.state, m.turn_id, COALESCE(t.state, '') AS turn_state
+-- `tool_call_id` is of a result, `answers` the call that a message answered a question about: it has no turn then, and
+-- the call's result is among the rows.
+SELECT m.metadata ->> 'tool_call_id' AS tool_call_id, m.metadata ->> 'answers' AS answers, m.turn_id,
+       COALESCE(t.state, '') AS turn_state
   FROM messages m
   LEFT JOIN turns t ON t.id = m.turn_id
  WHERE m.session_id = %(session_id)s AND m.direction = 'inbound'
    AND (m.id = %(message_id)s
-        OR m.kind = 'tool_result' AND m.metadata ->> 'tool_call_id' = ANY (%(tool_call_ids)s))
+        OR m.kind = 'tool_result'
+           AND m.metadata ->> 'tool_call_id'
+               = ANY (%(tool_call_ids)s || ARRAY(SELECT a.metadata ->> 'answers' FROM messages a
+                                                  WHERE a.id = %(message_id)s AND a.session_id = m.session_id)))
  ORDER BY m.position;
 
 -- name: find_first_event
@@ -820,8 +825,10 @@ SELECT m.id, m.body, COALESCE(m.metadata ->> 'button_id', '') AS button_id,
  ORDER BY m.position;
 
 -- name: mark_as_answer
--- A message that answered a question: it needs no turn.
-UPDATE messages SET state = 'answered' WHERE id = %(id)s AND state = 'unanswered';
+-- A message that answered a question: it needs no turn. It keeps the call that the question was about, if it was one.
+UPDATE messages
+   SET state = 'answered', metadata = metadata || jsonb_strip_nulls(jsonb_build_object('answers', %(tool_call_id)s::text))
+ WHERE id = %(id)s AND state = 'unanswered';
 
 -- name: list_pressed_buttons
 -- The buttons that the turn's messages are, by message; empty for a text.

@@ -389,10 +389,14 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class AnsweringTurn:
-    """The turn that answers an inbound message, once one took it. `tool_call_id` is of a tool's result."""
+    """The turn that answers an inbound message, once one took it.
+
+    tool_call_id  of a tool's result.
+    answers       the call that the message answered a question about; the message has no turn then.
+    """
 
     tool_call_id: str | None
-    state: str
+    answers: str | None
     turn_id: UUID | None
     turn_state: str
 

@@ -78,9 +78,9 @@ def list_unread_answers(tx: Transaction, session_id: UUID, posted_at: datetime) 
     return tx.all(SQL["list_unread_answers"], UnreadAnswer, session_id=session_id, posted_at=posted_at)
 
 
-def mark_as_answer(tx: Transaction, message_id: UUID) -> None:
-    """Record that a message answered a question and needs no turn."""
-    tx.run(SQL["mark_as_answer"], id=message_id)
+def mark_as_answer(tx: Transaction, message_id: UUID, tool_call_id: UUID | None = None) -> None:
+    """Record that a message needs no turn, and which call it answered a question about, if it did."""
+    tx.run(SQL["mark_as_answer"], id=message_id, tool_call_id=str(tool_call_id) if tool_call_id else None)
 
 
 def list_pressed_buttons(tx: Transaction, turn_id: UUID) -> list[PressedButton]:
@@ -227,7 +227,10 @@ def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
 def list_answering_turns(
     tx: Transaction, session_id: UUID, message_id: UUID | None, tool_call_ids: Sequence[UUID]
 ) -> list[AnsweringTurn]:
-    """Return the turns that answer a message or the results of tool calls, by when each came."""
+    """Return the turns that answer a message or the results of tool calls, by when each came.
+
+    A message that answered a question comes with the result of the question's call, once there is one.
+    """
     return tx.all(
         SQL["list_answering_turns"],
         AnsweringTurn,

@@ -235,7 +235,12 @@ def test_a_question_answered_in_words_is_followed(api: LiveApi, asking: Approval
     with closing(OfficialClient(api, session)) as first, closing(OfficialClient(api, session)) as second:
         assert first.say("Page the foreman")["interrupts"]
         answered = second.run(message={"id": "typed", "content": "yes"})
-    assert answered["messages"][-1]["content"] == "The foreman knows."
+        assert answered["messages"][-1]["content"] == "The foreman knows."
+        api.conversation.model.script = [tool_call("page", message="south"), text_answer("Not the south.")]
+        assert second.run(message={"id": "more", "content": "Page the foreman again"})["interrupts"]
+    with closing(OfficialClient(api, session)) as third:
+        again = third.run(message={"id": "typed", "content": "yes"})
+    assert again["messages"][-1]["content"] == "The foreman knows."
     assert len(asking.runs) == 1
 
 

@@ -68,13 +68,12 @@ def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, call
     position = _find_message(given.messages) if is_new or not given.resume else None
     text = _message_text(given.messages[position]) if position is not None else ""
     caller.require_message_tokens(request)
-    asked_call_ids = _open_call_ids(caller, session.id)
     call_ids = _answer_questions(caller, session.id, answers)
     message_id = _store_message(caller, session.id, given.messages[position].id, text) if position is not None else None
     run = agui_events.new_run(given, given.messages if position is None else given.messages[: position + 1])
     if answers:
         run.asked_calls |= _asked_calls(caller, session.id, [one for one, _ in answers])
-    follower = AnswerFollower(session.id, message_id, call_ids, asked_call_ids if message_id else ())
+    follower = AnswerFollower(session.id, message_id, call_ids)
     stream = _Stream(caller, follower, run, LIVE_TIMING, restates=position is not None and not is_new)
     return _RunResponse(stream.frames())
 
@@ -232,11 +231,6 @@ def _require_question(caller: Caller, session_id: UUID, approval_id: UUID) -> No
         asked = approvals.get_approval(caller.principal, tx, approval_id)
     if asked.session_id != session_id:
         raise NotFound
-
-
-def _open_call_ids(caller: Caller, session_id: UUID) -> Sequence[UUID]:
-    with caller.transaction() as tx:
-        return answer_follower.list_open_call_ids(tx, session_id)
 
 
 def _asked_calls(caller: Caller, session_id: UUID, approval_ids: Sequence[UUID]) -> dict[UUID, int]:
