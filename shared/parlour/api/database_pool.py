@@ -1,10 +1,14 @@
 """Databases to rent: a connection belongs to one thread at a time, and endpoints run on many."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from parlour.infra.postgres import Database
+
+type Application = Callable[..., Awaitable[None]]
+"""An ASGI application."""
 
 _MAX_IDLE = 8
 """Idle connections that are kept: what a few people at work on a laptop use at once."""
@@ -43,3 +47,15 @@ class DatabasePool:
             idle, self._idle = self._idle, []
         for database in idle:
             database.close()
+
+
+def close_after_responses(application: Application, databases: DatabasePool) -> Application:
+    """Return the application; idle connections are closed after each of its responses, so that a database may pause."""
+
+    async def answer(*asgi: Any) -> None:
+        try:
+            await application(*asgi)
+        finally:
+            databases.close()
+
+    return answer

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fastapi import FastAPI
 
 from parlour.api.app import create_app
-from parlour.api.database_pool import DatabasePool
+from parlour.api.database_pool import Application, DatabasePool, close_after_responses
 from parlour.api.dependencies import ApiDependencies
 from parlour.bootstrap import clients
 from parlour.bootstrap.challenge import make_challenge_check
@@ -27,11 +27,12 @@ _IDLE_CONNECTIONS = 8
 
 
 @functools.cache
-def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> FastAPI:
+def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_idle: int = 0) -> FastAPI:
     """Build the app.
 
     local     a phone and a member's token are served beside it.
     showcase  slugs of tenants whose public agents the console offers.
+    max_idle  connections that stay open where the database is to pause.
     """
     settings = load_settings(HttpApiSettings)
     secrets = clients.make_secret_store()
@@ -41,7 +42,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
     issuers = TrustedIssuers(trusted, settings.oidc_audience, JsonFetcher(), sign_ins)
     services = ApiDependencies(
         databases=DatabasePool(
-            lambda: make_database(settings, secrets), max_idle=0 if settings.database_idle else _IDLE_CONNECTIONS
+            lambda: make_database(settings, secrets), max_idle=max_idle if settings.database_idle else _IDLE_CONNECTIONS
         ),
         authenticator=Authenticator(
             issuers,
@@ -81,6 +82,17 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         sign_ins=sign_ins,
     )
     return create_app(services)
+
+
+def build_http_stream() -> Application:
+    """Build the app for one response at a time, which looks for events several times a second on one connection.
+
+    Where the database is to pause, the connection is closed after the response.
+    """
+    app = build_http_api(max_idle=1)
+    if not load_settings(HttpApiSettings).database_idle:
+        return app
+    return close_after_responses(app, app.state.services.databases)
 
 
 def _make_dead_letters(settings: HttpApiSettings) -> Mapping[str, DeadLetters]:

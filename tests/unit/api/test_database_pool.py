@@ -1,10 +1,12 @@
 """Renting databases: never two at once to the same one, and no more kept than wanted."""
 
+import asyncio
 import threading
+from contextlib import nullcontext
 
 import pytest
 
-from parlour.api.database_pool import DatabasePool
+from parlour.api.database_pool import DatabasePool, close_after_responses
 from parlour.infra.postgres import Connection, Database
 
 
@@ -52,6 +54,31 @@ def test_where_the_database_is_to_pause_nothing_stays_open() -> None:
         pass
     assert isinstance(database, Opened)
     assert database.closed
+
+
+@pytest.mark.parametrize("problem", [None, ConnectionError()])
+def test_a_response_uses_one_connection_which_is_closed_after_it(problem: Exception | None) -> None:
+    opened: list[Opened] = []
+
+    def open_one() -> Opened:
+        opened.append(Opened())
+        return opened[-1]
+
+    connections = DatabasePool(open_one, max_idle=1)
+
+    async def respond(*_asgi: object) -> None:
+        for _look in range(3):
+            with connections.borrow() as database:
+                assert database is opened[-1]
+        assert not opened[-1].closed
+        if problem:
+            raise problem
+
+    application = close_after_responses(respond, connections)
+    for count in (1, 2):
+        with nullcontext() if problem is None else pytest.raises(ConnectionError):
+            asyncio.run(application({}, None, None))  # type: ignore[arg-type]
+        assert [one.closed for one in opened] == [True] * count
 
 
 def test_one_that_failed_comes_back_too() -> None:
