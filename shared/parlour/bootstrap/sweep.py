@@ -10,6 +10,7 @@ from parlour.bootstrap.database import MessageHandler, make_database, with_time_
 from parlour.channels import outbox
 from parlour.conversations import approval_answers, event_retention, inbound_messages, inbox_clock
 from parlour.conversations.linking import expired_codes
+from parlour.conversations.tool_result_messages import PendingWakeup
 from parlour.files import uploads
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
@@ -93,6 +94,10 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
 
     ledger_days  for which the records of prompts are kept at least.
     """
+
+    def wake_agent(wakeup: PendingWakeup) -> None:
+        queues.turns[wakeup.queue_channel].send([wakeup.message])
+
     return {
         "session": inbound_messages.unanswered_session_finder(queues.turns),
         "outbox": outbox.finder(queues.outbox),
@@ -100,11 +105,9 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
         "embedding": scheduling.finder(queues.embedding),
         "record_type": scheduling.record_type_finder(queues.embedding),
         "file": uploads.finder(queues.ingest),
-        "inbox": inbox_clock.finder(queues.outbox),
+        "inbox": inbox_clock.finder(queues.outbox, wake_agent),
         "notification": notifications.finder(queues.outbox),
-        "approval": approval_answers.expired_question_finder(
-            lambda wakeup: queues.turns[wakeup.queue_channel].send([wakeup.message])
-        ),
+        "approval": approval_answers.expired_question_finder(wake_agent),
         "phone_link": expired_codes.find_expired_code,
         "visitor_retention": visitor_retention.find_silent_visitors,
         "event_retention": event_retention.find_streamed_text,

@@ -69,7 +69,8 @@ SELECT state FROM moved;
 -- What we gave along with a part came back from the provider: the part was taken, under this id, whatever its sender
 -- found out. The last part makes the row sent. After an earlier one the next is sent, if the row was given up
 -- (unknown) and this is good news; that is due now. Bad news of an earlier try says nothing of the one that somebody
--- has ordered since. A row that was moved before, and is due since, is told again: nobody may have been woken.
+-- has ordered since. A row that was moved before, and is due since, is told again: nobody may have been woken. The inbox
+-- looks at what was unknown.
 WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
     SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s
@@ -77,16 +78,21 @@ WITH part AS (
      WHERE o.id = %(outbox_id)s AND %(number)s <= o.part_count AND (%(is_good)s OR o.resolved_at IS NULL)
     ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
 ), moved AS (
-    UPDATE outbox
+    UPDATE outbox o
        SET parts_sent = %(number)s,
-           state = CASE WHEN %(number)s = part_count THEN 'sent'
-                        WHEN state = 'unknown' AND %(is_good)s THEN 'pending' ELSE state END,
-           sent_at = CASE WHEN %(number)s = part_count THEN %(now)s ELSE sent_at END,
-           problem = CASE WHEN %(number)s = part_count THEN NULL ELSE problem END
-     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending', 'unknown', 'failed')
-       AND (%(is_good)s OR resolved_at IS NULL)
-       AND parts_sent = %(number)s - 1 AND %(number)s <= part_count
-    RETURNING id, session_id, state
+           state = CASE WHEN %(number)s = o.part_count THEN 'sent'
+                        WHEN o.state = 'unknown' AND %(is_good)s THEN 'pending' ELSE o.state END,
+           sent_at = CASE WHEN %(number)s = o.part_count THEN %(now)s ELSE o.sent_at END,
+           problem = CASE WHEN %(number)s = o.part_count THEN NULL ELSE o.problem END
+      FROM (SELECT id, state FROM outbox WHERE id = %(outbox_id)s FOR NO KEY UPDATE) prior
+     WHERE o.id = prior.id AND o.state IN ('pending', 'sending', 'unknown', 'failed')
+       AND (%(is_good)s OR o.resolved_at IS NULL)
+       AND o.parts_sent = %(number)s - 1 AND %(number)s <= o.part_count
+    RETURNING o.id, o.session_id, o.state, prior.state AS prior_state
+), inbox AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'inbox', session_id, %(now)s FROM moved WHERE prior_state = 'unknown'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 ), settled AS (
     DELETE FROM work_due w USING moved
      WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state = 'sent'
@@ -137,13 +143,20 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: apply_update
 -- What the provider says became of a message of ours. A reply is where its last part is, but any part's failure
--- is the reply's; a row is moved only from the states named, so that late news never take it back.
-UPDATE outbox o
-   SET state = %(state)s, status_at = %(now)s, problem = %(problem)s
-  FROM outbox_parts p
- WHERE p.tenant_id = o.tenant_id AND p.outbox_id = o.id AND p.provider_message_id = %(provider_message_id)s
-   AND o.state = ANY(%(movable)s)
-   AND (p.number = o.part_count OR %(state)s = 'failed');
+-- is the reply's; a row is moved only from the states named, so that late news never take it back. The inbox looks at a
+-- reply that is held now, or was unknown.
+WITH found AS (
+    SELECT o.id, o.session_id, o.state
+      FROM outbox o JOIN outbox_parts p ON p.tenant_id = o.tenant_id AND p.outbox_id = o.id
+     WHERE p.provider_message_id = %(provider_message_id)s AND o.state = ANY(%(movable)s)
+       AND (p.number = o.part_count OR %(state)s = 'failed')
+       FOR NO KEY UPDATE OF o
+), inbox AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'inbox', session_id, %(now)s FROM found WHERE %(state)s = 'held' OR state = 'unknown'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+UPDATE outbox o SET state = %(state)s, status_at = %(now)s, problem = %(problem)s FROM found f WHERE o.id = f.id;
 
 -- name: add_pending_update
 -- News of a message that is not known, kept while anything of the tenant's is on its way: its sending may not be

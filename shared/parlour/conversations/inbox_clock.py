@@ -3,12 +3,14 @@
 Clocks: service times, waiting too long, and the end of a snooze.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from parlour.channels import outbox
 from parlour.conversations import inbox_messages
 from parlour.conversations.inbox_messages import PostedMessage
+from parlour.conversations.tool_result_messages import PendingWakeup
 from parlour.inbox import thread as rules
 from parlour.inbox import threads
 from parlour.inbox.thread import Thread
@@ -22,9 +24,10 @@ from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 _RETRY_WHEN_BUSY = timedelta(seconds=30)
 
 
-def finder(outbox_queue: FifoQueue) -> Finder:
+def finder(outbox_queue: FifoQueue, wake: Callable[[PendingWakeup], None]) -> Finder:
     """Return the finder of conversations that a person has to look at: those whose clock is due, and those in which
-    something is undecided since. It brings them to the inbox, records what passed and says when to look again.
+    something is undecided since. It brings them to the inbox, records what passed and says when to look again. One in
+    which nothing is undecided any more is the agent's again; `wake` wakes it.
     """
 
     def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
@@ -34,6 +37,9 @@ def finder(outbox_queue: FifoQueue) -> Finder:
             found = threads.lock_for_clock(tx, work.id)
         if found is None or not found.is_held:
             return None
+        wakeup = inbox_messages.settle(tx, work.tenant_id, work.id, now)
+        if wakeup is not None:
+            return StaleWork(now, lambda: wake(wakeup), is_planned=True)
         thread, posted = _run_clocks(tx, found, now)
         if thread is None:  # the agent is answering: a line in between would break its turn
             return StaleWork(now, lambda: None, not_before=now + _RETRY_WHEN_BUSY)

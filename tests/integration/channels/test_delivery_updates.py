@@ -57,6 +57,10 @@ def admin(outbox_harness: OutboxHarness, role: str = "admin") -> Principal:
     return Principal(outbox_harness.principal.tenant_id, "member", outbox_harness.session_id, frozenset({role}), 3)
 
 
+def inbox_due(outbox_harness: OutboxHarness) -> list[tuple[object, ...]]:
+    return outbox_harness.query("SELECT id FROM work_due WHERE kind = 'inbox'")
+
+
 def due(outbox_harness: OutboxHarness) -> list[tuple[object, ...]]:
     return outbox_harness.query("SELECT id FROM work_due WHERE kind = 'outbox'")
 
@@ -273,6 +277,31 @@ def test_with_a_template_it_goes_as_the_templates_parameter(
     assert sending(outbox_harness, phone, outbox_id, late) == SendResult("sent", 1)
     assert [(one.template, "\n" in one.text) for one in phone.received] == [(approved, False)]
     assert sending(outbox_harness, phone, long, late) == SendResult("held", 0)
+
+
+def test_the_inbox_looks_at_a_reply_that_a_status_holds(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    reply = outbox_harness.add_reply("Poured on Tuesday.")
+    assert sending(outbox_harness, phone, reply).state == "sent"
+    assert inbox_due(outbox_harness) == []
+    assert told(outbox_harness, "gs-1", "failed", code="131047", reason="too late")
+    assert outbox_harness.find_delivery(reply).state == "held"
+    assert inbox_due(outbox_harness) == [(outbox_harness.session_id,)]
+
+
+@pytest.mark.parametrize("names_part", [True, False])
+def test_the_inbox_looks_at_an_unknown_reply_that_was_delivered(
+    outbox_harness: OutboxHarness, phone: Phone, names_part: bool
+) -> None:
+    outbox_id = unknown(outbox_harness, phone)
+    assert inbox_due(outbox_harness) == []
+    if not names_part:  # the row was given up after its part was sent
+        outbox_harness.query(
+            "INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at) "
+            f"VALUES (current_tenant(), '{outbox_id}', 1, 'wamid.7', now()) RETURNING 1"
+        )
+    assert told(outbox_harness, "wamid.7", "delivered", callback=f"{outbox_id}:1" if names_part else "")
+    assert outbox_harness.find_delivery(outbox_id).state == "delivered"
+    assert inbox_due(outbox_harness) == [(outbox_harness.session_id,)]
 
 
 @pytest.mark.parametrize("code", ["470", "131047", "1004", "1008"])

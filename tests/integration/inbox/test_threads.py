@@ -15,6 +15,7 @@ from parlour.inbox.thread import Thread
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, ParlourError
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
+from parlour.jobs.sweep import Finder
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal
 from parlour.tools.builtin.ask_a_person import ask_a_person
@@ -406,9 +407,7 @@ def test_after_a_notice_the_next_clock_is_looked_at_in_time(conversation: Conver
     conversation.clock.now += timedelta(minutes=60)
     now = conversation.clock()
     work = DueWork(conversation.tenant_id, "inbox", session_id, now)
-    found = conversation.database.run(
-        conversation.tenant_id, lambda tx: inbox_clock.finder(conversation.outbox)(tx, work, now)
-    )
+    found = conversation.database.run(conversation.tenant_id, lambda tx: clock_finder(conversation)(tx, work, now))
     assert found
     assert max(now - found.waiting_since, found.first_wait) <= timedelta(minutes=10)
 
@@ -422,10 +421,14 @@ def test_a_note_that_is_sent_again_is_there_once(conversation: ConversationHarne
     assert conversation.query("SELECT count(*) FROM audit_log WHERE action = 'conversation.noted'") == [(2,)]
 
 
+def clock_finder(conversation: ConversationHarness) -> Finder:
+    return inbox_clock.finder(conversation.outbox, lambda wakeup: conversation.turns.send([wakeup.message]))
+
+
 def run_clock(conversation: ConversationHarness, session_id: UUID) -> None:
     work = DueWork(conversation.tenant_id, "inbox", session_id, conversation.clock())
     found = conversation.database.run(
-        conversation.tenant_id, lambda tx: inbox_clock.finder(conversation.outbox)(tx, work, conversation.clock())
+        conversation.tenant_id, lambda tx: clock_finder(conversation)(tx, work, conversation.clock())
     )
     if found and not found.not_before:
         found.send_wakeup()

@@ -169,6 +169,21 @@ def test_a_redrive_leaves_a_conversation_waiting_for_which_somebody_asked(conver
     assert (conversation.model.script, undecided(conversation)) == ([], [("waiting", "member", 0)])
 
 
+def test_an_agent_goes_on_after_the_last_unknown_reply_was_delivered(conversation: ConversationHarness) -> None:
+    let_people_answer(conversation)
+    call_id = page_the_foreman(conversation)
+    conversation.query("UPDATE outbox SET state = 'unknown' RETURNING id")
+    resolve_call(conversation, call_id)
+    run_clock(conversation, session_of(conversation))
+    assert undecided(conversation) == [("waiting", "unknown_effect", 1)]
+    conversation.query("UPDATE outbox SET state = 'delivered' RETURNING id")
+    run_clock(conversation, session_of(conversation))
+    assert conversation.query(_THREAD) == [("agent", "unknown_effect")]
+    conversation.model.script = [text_answer("It arrived.")]
+    conversation.run_turn()
+    assert conversation.model.script == []
+
+
 def test_without_an_inbox_the_agent_goes_on_and_the_item_is_listed(conversation: ConversationHarness) -> None:
     page_the_foreman(conversation)
     assert undecided(conversation) == [("agent", "unknown_effect", 1)]
