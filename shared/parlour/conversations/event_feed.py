@@ -38,8 +38,8 @@ def list_events(principal: Principal, tx: Transaction, session_id: UUID, number:
 
 
 def has_open_turn(tx: Transaction, session_id: UUID) -> bool:
-    """Return whether a turn of the session is open, so that events may come."""
-    return store.has_open_turn(tx, session_id)
+    """Return whether a turn of the session is open or about to be, because a message waits for it."""
+    return store.find_unanswered_since(tx, session_id) is not None
 
 
 def tell_of_beginning(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> Lease:

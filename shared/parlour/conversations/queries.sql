@@ -57,10 +57,6 @@ RETURNING (SELECT t.stop_cause FROM turns t WHERE t.id = %(turn_id)s) AS stop_ca
 -- Why a turn is to end; null when nobody wants that.
 SELECT stop_cause FROM turns WHERE id = %(turn_id)s;
 
--- name: has_open_turn
--- Whether a turn of a session is open.
-SELECT EXISTS (SELECT FROM turns WHERE session_id = %(session_id)s AND state = 'open');
-
 -- name: request_stop_of_open_turn
 -- The turn of a session that is open is to end, if there is one; unless `spares_questions` and a person is asked.
 UPDATE turns t

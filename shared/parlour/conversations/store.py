@@ -126,11 +126,6 @@ def find_stop_cause(tx: Transaction, turn_id: UUID) -> StopCause | None:
     return cause
 
 
-def has_open_turn(tx: Transaction, session_id: UUID) -> bool:
-    """Return whether a turn of the session is open."""
-    return bool(tx.value(SQL["has_open_turn"], session_id=session_id))
-
-
 def request_stop_of_open_turn(
     tx: Transaction, session_id: UUID, cause: StopCause, now: datetime, *, spares_questions: bool
 ) -> bool:
