@@ -240,8 +240,9 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, m.joined_step, i.address 
 
 -- name: list_waiting_texts
 -- The texts of a session that no turn has read yet, in order of arrival.
-SELECT COALESCE(jsonb_agg(body ORDER BY position), '[]') AS texts
-  FROM messages WHERE session_id = %(session_id)s AND state = 'unanswered' AND kind = 'text';
+SELECT jsonb_agg(body ORDER BY position) AS texts
+  FROM messages WHERE session_id = %(session_id)s AND state = 'unanswered' AND kind = 'text'
+HAVING count(*) > 0;
 
 -- name: join_messages
 -- The texts of a session that wait for an answer on a channel join the turn that runs, after a step; not while the

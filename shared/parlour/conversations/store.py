@@ -258,8 +258,8 @@ def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:
 
 def list_waiting_texts(tx: Transaction, session_id: UUID) -> list[str]:
     """Return the texts of the session that no turn has read yet, in order of arrival."""
-    texts: list[str] = tx.value(SQL["list_waiting_texts"], session_id=session_id)
-    return texts
+    texts: list[str] | None = tx.value(SQL["list_waiting_texts"], session_id=session_id)
+    return texts or []
 
 
 def join_messages(tx: Transaction, session_id: UUID, turn_id: UUID, channel: str, step: int) -> list[InboundMessage]:
