@@ -27,11 +27,12 @@ def test_books_the_time_that_was_asked_for() -> None:
 
 
 def test_offers_another_time_when_one_is_taken() -> None:
-    """Two turns of one conversation; the second booking is refused."""
+    """Two people want the same time; the second booking is refused."""
     book = testing.call("book_appointment", name="Priya", start=TIME)
-    with testing.Agent(PACK, [book, "Booked.", book, "Ten is taken. Eleven?"], binding="salon") as agent:
+    with testing.Agent(PACK, [book, "Booked."], binding="salon") as agent:
         agent.say("Ten, please.")
-        reply = agent.say("And ten for my sister.")
+    with testing.Agent(PACK, [book, "Ten is taken. Eleven?"], binding="salon") as agent:
+        reply = agent.say("Ten for me, too.")
         assert reply.text == "Ten is taken. Eleven?"
         assert reply.tool_calls[0].state == "failed"
         assert "taken" in reply.tool_calls[0].result
