@@ -72,7 +72,7 @@ function LazyPage({ load }: { load: () => Promise<{ default: ComponentType<PageP
       isCurrent = false;
     };
   }, [load]);
-  // A browser keeps the failure of a script, so the page starts anew, once there is a server that it can start from.
+  // A browser does not load a script again that failed once, so the page reloads as soon as the server answers.
   const restart = () =>
     loadSettings()
       .then(() => location.reload())
