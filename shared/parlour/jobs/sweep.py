@@ -42,6 +42,7 @@ class StaleWork:
     send_wakeup    sends the message that wakes the worker; called after the commit.
     leased_until   the end of a worker's lease.
     not_before     the time before which nothing is to be done.
+    rest_due_at    when the rest is due of work that this look did a part of; a time that is past: at the next sweep.
     is_planned     only the sweep wakes this work, so finding it is no sign of a lost message.
 
     wait_after_lease  how long after the lease's end the sweep looks again: its queue may be the quicker one.
@@ -52,12 +53,15 @@ class StaleWork:
     send_wakeup: Callable[[], None]
     leased_until: datetime | None = None
     not_before: datetime | None = None
+    rest_due_at: datetime | None = None
     is_planned: bool = False
     wait_after_lease: timedelta = timedelta(minutes=1)
     first_wait: timedelta = SWEEP_DELAY
 
     def wait_until(self, now: datetime) -> datetime | None:
         """Return when to look again at work that must not be woken now; None for work that must be."""
+        if self.rest_due_at:
+            return self.rest_due_at
         if self.not_before and self.not_before > now:
             return self.not_before
         return self.leased_until + self.wait_after_lease if self.leased_until and self.leased_until > now else None

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -70,6 +71,31 @@ def test_two_at_once_apply_everything_once(cluster: Cluster, empty: str, now: da
 
 def test_what_ships_is_numbered_without_gaps() -> None:
     assert [migration.version for migration in list_migrations()] == list(range(1, len(list_migrations()) + 1))
+
+
+def test_visitors_of_before_their_retention_are_due_from_the_oldest_on(
+    cluster: Cluster, empty: str, now: datetime
+) -> None:
+    migrations = list_migrations()
+    with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
+        apply_migrations(owner, now, migrations[:19])
+        for tenant in (visited := uuid4()), uuid4():
+            owner.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
+            owner.execute(
+                "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at) VALUES (%s, %s, '', %s, %s)",
+                (tenant, f"t-{tenant}", now, now),
+            )
+            for days in (90, 40) if tenant == visited else ():
+                owner.execute(
+                    "INSERT INTO users (tenant_id, id, created_at) VALUES (%s, %s, %s)",
+                    (tenant, uuid4(), now - timedelta(days=days)),
+                )
+        owner.commit()
+        apply_migrations(owner, now, migrations)
+        found = owner.execute("SELECT tenant_id, kind, id, due_at FROM work_due").fetchall()
+        assert found == [(visited, "visitor_retention", visited, now - timedelta(days=60))]
+        owner.execute("SELECT set_config('app.tenant_id', %s, false)", (str(uuid4()),))
+        assert owner.execute("SELECT count(*) FROM users").fetchone() == (0,), "row-level security binds the owner again"
 
 
 def test_a_database_of_an_older_release_is_refused_and_left_as_it_is(

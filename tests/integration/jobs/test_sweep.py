@@ -18,6 +18,7 @@ from parlour.jobs import work_due
 from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, handle_wakeup, sweep
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork, WorkKind
 from parlour.prompts.ledger import retention
+from parlour.tenancy import visitor_retention
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, FakeQueue, text_answer
 from tests.integration.sweeping import dependencies
@@ -446,6 +447,24 @@ class TestSilentVisitors:
             assert {one for (one,) in desk.query("SELECT id FROM users")} == {one.id for one in left}
         assert desk.query("SELECT 1 FROM work_due WHERE kind = 'visitor_retention'") == []
         assert desk.query("SELECT count(*) FROM sessions") == [(1,)]
+
+    def test_of_a_backlog_go_in_several_sweeps_oldest_first(
+        self, sweep_harness: SweepHarness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(visitor_retention, "_BATCHES_PER_RUN", 3)
+        monkeypatch.setattr(visitor_retention, "_BATCH_SIZE", 1)
+        desk = sweep_harness.desk
+        for days in (0, 0, 5, 30, 30):
+            desk.clock.now += days * DAY
+            desk.create_visitor()
+        desk.clock.now += 31 * DAY
+        left = []
+        for _ in range(6):
+            sweep_harness.sweep()
+            left.append(desk.query("SELECT count(*) FROM users")[0][0])
+        assert left[0] == 3
+        assert left[-1] == 0
+        assert desk.query("SELECT 1 FROM work_due WHERE kind = 'visitor_retention'") == []
 
 
 class TestPrompts:
