@@ -328,6 +328,7 @@ def converse_on_web(conversation: ConversationHarness) -> None:
     conversation.run_turn()
     with conversation.database.transaction(visitor) as tx:
         assert event_feed.list_events(visitor, tx, session, 0)
+        assert event_feed.find_newest_numbers(tx, [session])[session] > 0
         assert turn_views.read_transcript(visitor, tx, session, 10)
     with conversation.database.transaction(conversation.admin) as tx:
         (turn,) = turn_views.list_turns(conversation.admin, tx, 10, session).rows

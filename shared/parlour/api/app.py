@@ -4,6 +4,7 @@ from fastapi import FastAPI
 
 from parlour.api import error_responses, openapi
 from parlour.api.dependencies import ApiDependencies
+from parlour.api.feed_watch import FeedWatch
 from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
     administration,
@@ -41,6 +42,7 @@ def create_app(services: ApiDependencies) -> FastAPI:
     """Return every endpoint over `services`, and the console's files."""
     app = create_routes()
     app.state.services = services
+    app.state.feed_watch = FeedWatch(services.databases)
     sign_in_origins = [origin for sign_in in services.sign_ins for origin in sign_in.origins]
     origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin, *sign_in_origins))
     app.add_middleware(SecurityMiddleware, origins=" ".join(origins))

@@ -1,17 +1,21 @@
-"""A session's events as server-sent events: what is new is asked for every tenth of a second or so.
+"""A session's events as server-sent events: they are read when the watch of the feeds has seen new ones.
 
 A reader resumes with `Last-Event-ID`, so that ending a stream is always harmless.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
 from parlour.api.event_schemas import Event, event_to_json
+from parlour.api.feed_watch import get_feed_watch
 from parlour.infra import log
 from parlour.infra.errors import ParlourError
 
@@ -26,16 +30,22 @@ _PROGRESS_KINDS = frozenset({"agent_state", "context_usage"})
 
 @dataclass(frozen=True, slots=True)
 class StreamTiming:
-    """Seconds: between two looks, of silence before a comment keeps the line open, and until the stream ends.
+    """Seconds: until a follower is awake without new events, of silence before a comment keeps the line open, and until
+    the stream ends.
 
-    max_idle: of silence after which a stream without an open turn ends.
+    after_done: in which another turn may follow one that is done.
+    max_idle:   of silence after which a stream without an open turn ends.
     """
 
-    interval: float = 0.12
+    max_wait: float = 1.0
+    after_done: float = 0.12
     keep_alive: float = 15.0
     max_seconds: float = 300.0
     max_idle: float = 20.0
 
+
+#: How long a client may leave a piece of a stream unread before its connection is closed.
+MAX_SEND_SECONDS = 30.0
 
 LIVE_TIMING = StreamTiming()
 """Where bytes leave as they are written: under a web server."""
@@ -46,27 +56,50 @@ def is_response_buffered(request: Request) -> bool:
     return "aws.event" in request.scope
 
 
+class EventStreamResponse(StreamingResponse):
+    """A follower's response: refused where too many follow, and given up when the client reads no more.
+
+    What a client does not read waits in the buffers of its connection, and in the events of one look.
+    """
+
+    media_type = "text/event-stream"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_in_time(message: Message) -> None:
+            with anyio.fail_after(MAX_SEND_SECONDS):
+                await send(message)
+
+        async with get_feed_watch(Request(scope)).follow():
+            try:
+                await super().__call__(scope, receive, send_in_time)
+            except (TimeoutError, ClientDisconnect):
+                log.warning("follower_dropped")
+
+
 @dataclass(slots=True)
 class EventReader:
     """One reader's place in a session's feed.
 
     has_open_turn  whether events are still to come, because a turn is open.
+    wait_after     (number, seconds) -> the newest number, as soon as it is above the given one, or after the seconds.
     is_finished    a turn was done, and at the next look nothing had followed it.
+    saw_done       the newest event ends a turn.
     """
 
     read_after: Callable[[int], Sequence[Event]]
     number: int
     has_open_turn: Callable[[], bool]
+    wait_after: Callable[[int, float], Awaitable[int]]
     is_finished: bool = field(default=False, init=False)
-    _saw_done: bool = field(default=False, init=False)
+    saw_done: bool = field(default=False, init=False)
 
     def read_new(self) -> Sequence[Event]:
         """Return the events since the last look."""
         events = self.read_after(self.number)
         if events:
-            self.number, self._saw_done = events[-1].number, events[-1].kind == "done"
+            self.number, self.saw_done = events[-1].number, events[-1].kind == "done"
         else:
-            self.is_finished = self._saw_done
+            self.is_finished = self.saw_done
         return drop_replaced_states(events)
 
 
@@ -89,13 +122,16 @@ async def stream_events(
 ) -> AsyncIterator[str]:
     """Yield the stream's text, until the newest turn is done, nothing happens, or the longest time is over.
 
-    A thread and a connection are used for each look only, not in between: many clients may listen at once.
+    A thread and a connection are used only while there is something to read: many clients may listen at once.
     """
     yield _RETRY_FRAME
     begun = quiet_since = idle_since = clock()
+    newest = reader.number + 1
     while not reader.is_finished and clock() - begun < timing.max_seconds:
+        events: Sequence[Event] = ()
         try:
-            events = await run_in_threadpool(reader.read_new)
+            if reader.saw_done or newest > reader.number:
+                events = await run_in_threadpool(reader.read_new)
             if not events and clock() - idle_since >= timing.max_idle:
                 if not await run_in_threadpool(reader.has_open_turn):
                     return
@@ -105,11 +141,12 @@ async def stream_events(
             return
         if events:
             quiet_since = idle_since = clock()
-            yield "".join(to_sse_frame(event) for event in events)
+            for event in events:
+                yield to_sse_frame(event)
         elif clock() - quiet_since >= timing.keep_alive:
             quiet_since = clock()
             yield KEEP_ALIVE_FRAME
-        await anyio.sleep(timing.interval)
+        newest = await reader.wait_after(reader.number, timing.after_done if reader.saw_done else timing.max_wait)
 
 
 def to_sse_frame(event: Event) -> str:

@@ -28,6 +28,7 @@ class AnswerProgress:
 class AnswerFollower:
     """One follower's place in the answer to a message, to the outcomes of tool calls, or to both.
 
+    number    of the last event that was read; None before the first turn of the answer has begun.
     call_ids  the calls whose outcomes are waited for, because a person answered a question about them. One that the
               message is a typed answer to need not be among them.
     """
@@ -35,18 +36,18 @@ class AnswerFollower:
     session_id: UUID
     message_id: UUID | None
     call_ids: Sequence[UUID] = ()
-    _number: int | None = field(default=None, init=False)
+    number: int | None = field(default=None, init=False)
 
     def read_new(self, principal: Principal, tx: Transaction) -> AnswerProgress:
         """Return what is new since the last look. The turns are read before their events, so an ended turn is whole."""
         answering = self._answering_turns(tx)
         turn_ids = {one.turn_id for one in answering if one.turn_id}
         has_ended = bool(answering) and all(one.turn_id and one.turn_state != "open" for one in answering)
-        if self._number is None and not self._find_beginning(tx, turn_ids):
+        if self.number is None and not self._find_beginning(tx, turn_ids):
             return AnswerProgress(is_over=has_ended)
-        read = event_feed.list_events(principal, tx, self.session_id, self._number or 0, _EVENTS_PER_LOOK)
+        read = event_feed.list_events(principal, tx, self.session_id, self.number or 0, _EVENTS_PER_LOOK)
         if read:
-            self._number = read[-1].number
+            self.number = read[-1].number
         events = [event for event in read if event.turn_id in turn_ids]
         replies: dict[UUID, str] = {}
         for event in events:
@@ -70,7 +71,7 @@ class AnswerFollower:
         """Set the place before the first event of these turns; False while there is none."""
         first = [event.number for turn_id in turn_ids if (event := store.find_first_event(tx, turn_id))]
         if first:
-            self._number = min(first) - 1
+            self.number = min(first) - 1
         return bool(first)
 
 

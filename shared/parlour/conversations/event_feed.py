@@ -4,7 +4,7 @@ Every write of a turn goes through `Feed.write`: it passes the fence of the sess
 events are due are numbered and committed together with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -35,6 +35,11 @@ def flush_interval(so_far: timedelta) -> timedelta:
 def list_events(principal: Principal, tx: Transaction, session_id: UUID, number: int, limit: int = 200) -> list[Event]:
     """Events of a session after `number`, in order; none when a user asks for somebody else's session."""
     return store.list_events_after(tx, session_id, session_reader(principal), number, limit)
+
+
+def find_newest_numbers(tx: Transaction, session_ids: Collection[UUID]) -> Mapping[UUID, int]:
+    """Return the number of the newest event, by session, of the tenant's sessions among these."""
+    return store.find_newest_numbers(tx, session_ids)
 
 
 def has_open_turn(tx: Transaction, session_id: UUID) -> bool:

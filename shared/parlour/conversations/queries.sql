@@ -348,6 +348,10 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
  ORDER BY e.number
  LIMIT %(most)s;
 
+-- name: find_newest_numbers
+-- The number of the newest event of each of these sessions.
+SELECT id AS session_id, last_event_number FROM sessions WHERE id = ANY (%(session_ids)s);
+
 -- name: list_answering_turns
 -- The turns that answer a session's message, or the results of its tool calls; the id is null before a turn took it.
 -- `tool_call_id` is of a result, `answers` the call that a message answered a question about: it has no turn then, and

@@ -428,6 +428,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedEnd:
+    """The number of a session's newest event."""
+
+    session_id: UUID
+    last_event_number: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionReader:
     """Who reads sessions: a user, only their own; with no user_id, whoever may see what `clearance` covers."""
 

@@ -13,6 +13,7 @@ from parlour.conversations.rows import (
     Citation,
     Event,
     FailedTurn,
+    FeedEnd,
     FinishedCallRow,
     HandoffCounts,
     HandoffRow,
@@ -331,6 +332,12 @@ def list_events_after(tx: Transaction, session_id: UUID, reader: SessionReader, 
         number=number,
         most=limit,
     )
+
+
+def find_newest_numbers(tx: Transaction, session_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return the number of the newest event, by session."""
+    rows = tx.all(SQL["find_newest_numbers"], FeedEnd, session_ids=[*session_ids])
+    return {row.session_id: row.last_event_number for row in rows}
 
 
 def insert_message(tx: Transaction, message: NewMessage) -> StoredMessage | None:

@@ -99,6 +99,12 @@ class StatementTooSlow(DatabaseUnavailable):
     code = "statement_too_slow"
 
 
+class TooManyFollowers(RetryError):
+    """Too many streams are open here; try again, or poll the events of the session. Nothing of them is lost."""
+
+    code = "too_many_followers"
+
+
 class QueueUnavailable(RetryError):
     """The queue did not accept the message; the work will be tried again."""
 

@@ -25,7 +25,7 @@ _WINDOW = timedelta(days=7)
 def find_silent_visitors(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
     """Delete a tenant's visitors who wrote nothing in their first 30 days. Return when to look again; None without any.
 
-    A run goes on where the run before ended, which the due time says, so its cost does not grow with the tenant's users.
+    A run goes on where the run before ended, which the due time says: its cost does not grow with the tenant's users.
     """
     since, before = work.due_at - _LOOK_BACK, now - KEEP_SILENT_VISITORS
     for _ in range(_BATCHES_PER_RUN):

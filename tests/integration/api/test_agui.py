@@ -370,7 +370,7 @@ def test_an_answer_to_an_unknown_question_ends_the_run_at_once(
 
 
 def test_a_run_whose_turn_does_not_begin_ends_with_an_error(api: LiveApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agui, "LIVE_TIMING", StreamTiming(interval=0.01, max_seconds=0.05))
+    monkeypatch.setattr(agui, "LIVE_TIMING", StreamTiming(max_wait=0.01, max_seconds=0.05))
     monkeypatch.setattr(api.turns, "work", lambda _: None)
     events = events_of(start_run(api, api.open_session()))
     check_stream(events)

@@ -213,7 +213,7 @@ def test_the_stream_resumes_after_the_last_event_that_was_seen(visit: VisitorSes
 def test_a_silent_stream_ends_unless_a_turn_is_open(
     visit: VisitorSession, feed: EventFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_stream, "LIVE_TIMING", StreamTiming(interval=0.01, max_seconds=0.5, max_idle=0.1))
+    monkeypatch.setattr(event_stream, "LIVE_TIMING", StreamTiming(max_wait=0.01, max_seconds=0.5, max_idle=0.1))
     begun = time.monotonic()
     feed.add_turn(("text_delta", {"text": "One"}))
     assert ids(visit.get("/stream")) == ["1"]

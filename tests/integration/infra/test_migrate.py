@@ -82,7 +82,8 @@ def test_visitors_of_before_their_retention_are_due_from_the_oldest_on(
         for tenant in (visited := uuid4()), uuid4():
             owner.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
             owner.execute(
-                "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at) VALUES (%s, %s, '', %s, %s)",
+                "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+                " VALUES (%s, %s, '', %s, %s)",
                 (tenant, f"t-{tenant}", now, now),
             )
             for days in (90, 40) if tenant == visited else ():
@@ -95,7 +96,9 @@ def test_visitors_of_before_their_retention_are_due_from_the_oldest_on(
         found = owner.execute("SELECT tenant_id, kind, id, due_at FROM work_due").fetchall()
         assert found == [(visited, "visitor_retention", visited, now - timedelta(days=60))]
         owner.execute("SELECT set_config('app.tenant_id', %s, false)", (str(uuid4()),))
-        assert owner.execute("SELECT count(*) FROM users").fetchone() == (0,), "row-level security binds the owner again"
+        assert owner.execute("SELECT count(*) FROM users").fetchone() == (0,), (
+            "row-level security binds the owner again"
+        )
 
 
 def test_a_database_of_an_older_release_is_refused_and_left_as_it_is(

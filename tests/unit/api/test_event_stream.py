@@ -14,7 +14,7 @@ from parlour.infra.json_values import JsonObject
 
 TURN = uuid.UUID(int=1)
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-QUICK = StreamTiming(interval=0, keep_alive=15, max_seconds=300)
+QUICK = StreamTiming(keep_alive=15, max_seconds=300)
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class Happening:
 
 
 def reader(read: Callable[[int], Sequence[Event]], number: int = 0, *, is_turn_open: bool = True) -> EventReader:
-    return EventReader(read, number, lambda: is_turn_open)
+    async def wait_after(number: int, _seconds: float) -> int:
+        return number + 1
+
+    return EventReader(read, number, lambda: is_turn_open, wait_after)
 
 
 def looks(*batches: Sequence[Event]) -> Callable[[int], Sequence[Event]]:
@@ -83,7 +86,7 @@ def test_it_asks_for_what_comes_after_the_last_event_it_told() -> None:
 
 def test_it_waits_for_a_turn_that_has_not_begun_until_its_time_is_over() -> None:
     tail = reader(looks(), 9)
-    assert text(tail, StreamTiming(interval=0, keep_alive=1000, max_seconds=300), ticking(10)) == "retry: 1000\n\n"
+    assert text(tail, StreamTiming(keep_alive=1000, max_seconds=300), ticking(10)) == "retry: 1000\n\n"
     assert not tail.is_finished
 
 
@@ -97,7 +100,7 @@ def test_a_silent_stream_ends_without_an_open_turn_and_lasts_while_one_is_open()
 
 
 def test_silence_is_filled_with_a_comment() -> None:
-    told = text(reader(looks(), 0), StreamTiming(interval=0, keep_alive=15, max_seconds=100), ticking(5))
+    told = text(reader(looks(), 0), StreamTiming(keep_alive=15, max_seconds=100), ticking(5))
     assert told.count(": still here\n\n") >= 3
     assert "data:" not in told
 

@@ -5,8 +5,9 @@ context.
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -15,7 +16,6 @@ from ag_ui.core import BaseEvent, Message, ResumeEntry, RunAgentInput, TextPart,
 from ag_ui.encoder import EventEncoder
 from fastapi import APIRouter, Path, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
 from parlour.api import agui_events
@@ -23,7 +23,14 @@ from parlour.api.agui_events import AguiRun
 from parlour.api.approval_answers import give_answer
 from parlour.api.approval_schemas import InterruptAnswer
 from parlour.api.authorization import AnyCaller, Caller
-from parlour.api.event_stream import KEEP_ALIVE_FRAME, LIVE_TIMING, StreamTiming, is_response_buffered
+from parlour.api.event_stream import (
+    KEEP_ALIVE_FRAME,
+    LIVE_TIMING,
+    EventStreamResponse,
+    StreamTiming,
+    is_response_buffered,
+)
+from parlour.api.feed_watch import get_feed_watch
 from parlour.api.middleware import MAX_RUN_BYTES
 from parlour.api.schemas import NewMessage
 from parlour.approvals import approvals
@@ -48,12 +55,8 @@ _MAX_ANSWERS = 20
 _IS_LATE = "The answer takes longer. It will be stored; send the same run again to follow it."
 
 
-class _RunResponse(StreamingResponse):
-    media_type = "text/event-stream"
-
-
-@router.post("/{binding}", response_class=_RunResponse, max_body_size=MAX_RUN_BYTES)
-def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, caller: AnyCaller) -> StreamingResponse:
+@router.post("/{binding}", response_class=EventStreamResponse, max_body_size=MAX_RUN_BYTES)
+def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, caller: AnyCaller) -> EventStreamResponse:
     """Run an agent over AG-UI 1.0: store the newest user message, and stream the turn that answers it.
 
     `threadId` is the session's id, and the credentials are the session's. Sending a message with the same id again
@@ -74,8 +77,9 @@ def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, call
     if answers:
         run.asked_calls |= _asked_calls(caller, session.id, [one for one, _ in answers])
     follower = AnswerFollower(session.id, message_id, call_ids)
-    stream = _Stream(caller, follower, run, LIVE_TIMING, restates=position is not None and not is_new)
-    return _RunResponse(stream.frames())
+    wait_after = partial(get_feed_watch(request).wait, caller.principal.tenant_id, session.id)
+    stream = _Stream(caller, follower, run, wait_after, restates=position is not None and not is_new)
+    return EventStreamResponse(stream.frames(LIVE_TIMING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +89,14 @@ class _Stream:
     caller: Caller
     follower: AnswerFollower
     run: AguiRun
-    timing: StreamTiming
+    wait_after: Callable[[int, float], Awaitable[int]]
     restates: bool
 
-    async def frames(self, clock: Callable[[], float] = anyio.current_time) -> AsyncIterator[str]:
+    async def frames(self, timing: StreamTiming, clock: Callable[[], float] = anyio.current_time) -> AsyncIterator[str]:
         """Yield the run's text. It ends with one terminal event, whatever happens."""
         yield _to_frames(self.run.begin(restates=self.restates))
         begun = quiet_since = clock()
+        newest = 0
         while not self.run.is_over:
             try:
                 frames = await run_in_threadpool(self._read_frames)
@@ -101,16 +106,17 @@ class _Stream:
             except Exception as problem:  # noqa: BLE001 - a stream without an end would be read as a short answer
                 log.error("run_failed", problem)
                 frames = _to_frames(self.run.fail("internal", _IS_LATE))
-            if not frames and clock() - begun >= self.timing.max_seconds:
+            if not frames and clock() - begun >= timing.max_seconds:
                 frames = _to_frames(self.run.fail("answer_pending", _IS_LATE))
             if frames:
                 quiet_since = clock()
                 yield frames
-            elif clock() - quiet_since >= self.timing.keep_alive:
+            elif clock() - quiet_since >= timing.keep_alive:
                 quiet_since = clock()
                 yield KEEP_ALIVE_FRAME
             if not self.run.is_over:
-                await anyio.sleep(self.timing.interval)
+                number = newest if self.follower.number is None else self.follower.number
+                newest = await self.wait_after(number, timing.max_wait)
 
     def _read_frames(self) -> str:
         """Return what is new, and the end when it has come."""

@@ -4,17 +4,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Request
-from fastapi.responses import StreamingResponse
 
 from parlour.api import event_stream
 from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials, address_hash
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.event_schemas import Event, EventListView
-from parlour.api.event_stream import EventReader, is_response_buffered
+from parlour.api.event_stream import EventReader, EventStreamResponse, is_response_buffered
+from parlour.api.feed_watch import get_feed_watch
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
     MessageAccepted,
@@ -48,10 +49,6 @@ router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NO_SUCH_AGENT = "no public agent has that name; /console/settings.json lists them"
-
-
-class _EventStreamResponse(StreamingResponse):
-    media_type = "text/event-stream"
 
 
 EventNumber = Annotated[int, Query(ge=0, le=2**62, description="number of the last event that you have")]
@@ -224,10 +221,10 @@ def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> 
     return EventListView.model_validate({"events": found})
 
 
-@router.get("/{session_id}/stream", response_class=_EventStreamResponse)
+@router.get("/{session_id}/stream", response_class=EventStreamResponse)
 def stream_events(
     request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
-) -> StreamingResponse:
+) -> EventStreamResponse:
     """Stream the same events as they come (text/event-stream); resume after `Last-Event-ID`, or after `after`.
 
     A stream ends when a turn is done, and after 20 seconds of silence without an open turn: open it again for more.
@@ -243,10 +240,12 @@ def stream_events(
     if number > newest:
         raise InvalidRequest(f"after: the newest event is number {newest}; follow after that one")
     tail = EventReader(
-        lambda number: _read_events(caller, session_id, number), number, lambda: _has_open_turn(caller, session_id)
+        lambda number: _read_events(caller, session_id, number),
+        number,
+        lambda: _has_open_turn(caller, session_id),
+        partial(get_feed_watch(request).wait, caller.principal.tenant_id, session_id),
     )
-    frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
-    return _EventStreamResponse(frames)
+    return EventStreamResponse(event_stream.stream_events(tail, event_stream.LIVE_TIMING))
 
 
 def _read_events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:
