@@ -13,7 +13,7 @@ const mobile = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch
 /** Every page is opened in every project; a behaviour is tested once, at the size where it is hardest. */
 const pages = "pages.spec.ts";
 const atMobileSize = "chat.spec.ts";
-const atBothSizes = ["approvals.spec.ts", "people.spec.ts"];
+const atBothSizes = ["approvals.spec.ts", "inbox_templates.spec.ts", "people.spec.ts"];
 
 export default defineConfig({
   testDir: ".",

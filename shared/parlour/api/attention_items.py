@@ -79,7 +79,8 @@ def stuck_reply_item(reply: StuckReply) -> UnknownDeliveryView | HeldReplyView:
         return HeldReplyView(
             kind="held_reply",
             what_happened="The reply was not sent.",
-            what_to_do="Ask the user to write again, or give the binding a template; then send it. Or dismiss it.",
+            what_to_do="Ask the user to write again, or give the binding a template for replies; then send it. Or "
+            "dismiss it.",
             resolutions=["send_again", "dismiss"],
             **_reply_fields(reply),
         )

@@ -6,9 +6,10 @@ from uuid import UUID
 from pydantic import JsonValue
 
 from parlour.api.schemas import ResponseModel
-from parlour.channels import outgoing_message
+from parlour.channels import outgoing_message, templates
+from parlour.conversations import inbox_messages
+from parlour.conversations.rows import ReplyAddress
 from parlour.inbox.events import EventKind
-from parlour.inbox.threads import ThreadRow
 
 
 class TriedCallView(ResponseModel):
@@ -28,10 +29,16 @@ class RememberedFactView(ResponseModel):
 
 
 class TemplateView(ResponseModel):
-    """An approved message that may be sent after the window closed; the text becomes its parameter."""
+    """An approved message that a person may send after the window closed.
+
+    text          with its placeholders, such as {{1}}.
+    placeholders  their names, in the order in which a message has their values.
+    """
 
     name: str
     language: str
+    text: str
+    placeholders: list[str]
 
 
 class ReplyWindowView(ResponseModel):
@@ -87,12 +94,15 @@ class InboxFeedView(ResponseModel):
     last_number: int
 
 
-def reply_window(row: ThreadRow, now: datetime) -> ReplyWindowView:
-    """Return until when the conversation's channel takes free text."""
-    if row.channel == "web":
-        return ReplyWindowView(is_open=True, closes_at=None, templates=[])
-    closes_at = row.last_inbound_at + outgoing_message.CUSTOMER_SERVICE_WINDOW if row.last_inbound_at else None
-    template = outgoing_message.ChannelAccount("", "", row.channel_settings or {}).template
-    shown = [TemplateView(name=template.name, language=template.language)] if template else []
-    is_open = outgoing_message.is_window_open(row.last_inbound_at, now)
+def reply_window(address: ReplyAddress, now: datetime) -> ReplyWindowView:
+    """Return until when the channel that a person would write on takes free text."""
+    is_open = inbox_messages.takes_free_text(address, now)
+    if address.channel == "web":
+        return ReplyWindowView(is_open=is_open, closes_at=None, templates=[])
+    wrote_at = address.last_inbound_at
+    shown = [
+        TemplateView(name=one.name, language=one.language, text=one.text, placeholders=[*one.placeholders])
+        for one in templates.list_choices(address.channel_settings)
+    ]
+    closes_at = wrote_at + outgoing_message.CUSTOMER_SERVICE_WINDOW if wrote_at else None
     return ReplyWindowView(is_open=is_open, closes_at=closes_at, templates=shown)

@@ -7,10 +7,12 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field, JsonValue
 
 from parlour.api.schemas import OptionalText, RequestModel, ResponseModel
+from parlour.channels.templates import MAX_BODY_UNITS, TemplateChoice
 from parlour.conversations.inbox_messages import MAX_CHARS
 from parlour.inbox.events import EventKind
 from parlour.inbox.thread import ThreadReason, ThreadState
 from parlour.inbox.threads import MAX_INSTRUCTION_CHARS, MAX_NOTE_CHARS, ThreadRow
+from parlour.infra.errors import InvalidRequest
 from parlour.principal import Principal
 
 
@@ -136,12 +138,32 @@ class InboxMemberListView(ResponseModel):
     members: list[InboxMemberView]
 
 
-class InboxMessage(RequestModel):
-    """What a person writes to the user. `client_id`: a repeat with the same one is sent once."""
+class InboxTemplate(RequestModel):
+    """A template of the conversation's channel, and a value for each of its placeholders, in their order."""
 
-    text: Annotated[OptionalText, Field(min_length=1, max_length=MAX_CHARS)]
+    name: Annotated[OptionalText, Field(min_length=1, max_length=512)]
+    language: Annotated[OptionalText, Field(max_length=10)] = ""
+    values: Annotated[list[Annotated[OptionalText, Field(max_length=MAX_BODY_UNITS)]], Field(max_length=50)]
+
+
+class InboxMessage(RequestModel):
+    """What a person writes to the user: `text`, or a `template` where the channel takes no free text any more.
+
+    client_id  a repeat with the same one is sent once.
+    """
+
+    text: Annotated[OptionalText, Field(min_length=1, max_length=MAX_CHARS)] | None = None
+    template: InboxTemplate | None = None
     claim: Annotated[int, Field(ge=1, lt=2**63)]
     client_id: Annotated[OptionalText, Field(max_length=100)] = ""
+
+    def to_content(self) -> str | TemplateChoice:
+        """Return what is to be sent; InvalidRequest unless exactly one of the two is given."""
+        if (self.text is None) == (self.template is None):
+            raise InvalidRequest("give `text`, or a `template` with its values")
+        if self.template is None:
+            return self.text or ""
+        return TemplateChoice(self.template.name, self.template.language, self.template.values)
 
 
 class InboxNote(RequestModel):

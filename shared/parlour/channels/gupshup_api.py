@@ -67,7 +67,9 @@ def _message_content(outgoing: OutgoingMessage) -> dict[str, str]:
     buttons = outgoing.buttons
     if outgoing.template:
         postbacks: Json = [{"index": index, "text": button.id} for index, button in enumerate(buttons)]
-        template = canonical_json({"id": outgoing.template.name, "params": [outgoing.text]})
+        template = canonical_json(
+            {"id": outgoing.template.name, "params": [value for _, value in outgoing.template.parameters]}
+        )
         return {"template": template, **({"postbackTexts": canonical_json(postbacks)} if buttons else {})}
     if not buttons:
         return {"message": canonical_json({"type": "text", "text": outgoing.text})}

@@ -1,12 +1,8 @@
 """One message for a provider, made from a reply and the settings of its binding's channel. Pure.
 
-    channels.whatsapp   provider: gupshup         app, source, api_key; template: {id, language}
-                        provider: whatsapp_cloud  phone_number_id, api_key; template: {name, language, parameter}
-                        either                    question_template: like template, with two quick-reply buttons
-
-A template has one body parameter. WhatsApp takes free text for a day after the user last wrote; later only a template
-that Meta has approved. `language` is the one it was approved in; `parameter` is the parameter's name in a template
-that names its parameters, and left out where they are numbered.
+channels.whatsapp   provider: gupshup         app, source, api_key
+                    provider: whatsapp_cloud  phone_number_id, api_key
+                    either                    templates, which `templates` describes
 """
 
 from collections.abc import Sequence
@@ -14,28 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from parlour.channels.buttons import Button, MessagePart
+from parlour.channels.templates import FilledTemplate
 from parlour.infra.errors import Misconfigured
 from parlour.infra.json_values import JsonObject
 
 CUSTOMER_SERVICE_WINDOW = timedelta(hours=24)
 """How long after the user last wrote WhatsApp takes free text."""
 
-_MAX_PARAMETER_UNITS = 800
-"""A template's body holds 1,024 characters, its own words included; counted in UTF-16 units to be safe."""
-
-QUESTION_TEMPLATE_BUTTONS = 2
-"""How many quick-reply buttons a question_template has. It has their titles; the message gives their ids."""
-
 _REQUIRED_SETTINGS = {"gupshup": ("app", "source"), "whatsapp_cloud": ("phone_number_id",)}
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """An approved message with one body parameter; name is an id at Gupshup, `parameter` may be empty."""
-
-    name: str
-    language: str = ""
-    parameter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +28,7 @@ class OutgoingMessage:
     source           our number at Gupshup
     phone_number_id  our number at Meta
     callback_data    comes back with the provider's status updates of this message, where the provider can
-    template         the text becomes this template's body parameter; None: free text
+    template         sent in place of the text, which it makes; None: free text
     buttons          shown below the text; a template has as many quick-reply buttons, in the same order
     """
 
@@ -57,7 +39,7 @@ class OutgoingMessage:
     source: str = ""
     phone_number_id: str = ""
     callback_data: str = ""
-    template: Template | None = None
+    template: FilledTemplate | None = None
     buttons: Sequence[Button] = ()
 
 
@@ -70,7 +52,7 @@ class ChannelAccount:
     settings: JsonObject
 
     def make_message(
-        self, recipient: str, part: MessagePart, callback_data: str, template: Template | None
+        self, recipient: str, part: MessagePart, callback_data: str, template: FilledTemplate | None
     ) -> OutgoingMessage:
         """Return `part` addressed to `recipient` from this number."""
         values = {name: str(self.settings[name]) for name in _REQUIRED_SETTINGS[self.provider]}
@@ -83,23 +65,6 @@ class ChannelAccount:
             buttons=part.buttons,
             **values,
         )
-
-    @property
-    def template(self) -> Template | None:
-        """The template for after the window, when there is one."""
-        return self._find_template("template")
-
-    @property
-    def question_template(self) -> Template | None:
-        """The template for a question with two buttons after the window, when there is one."""
-        return self._find_template("question_template")
-
-    def _find_template(self, setting: str) -> Template | None:
-        found = self.settings.get(setting)
-        name = (found.get("name") or found.get("id")) if isinstance(found, dict) else None
-        if not isinstance(found, dict) or not isinstance(name, str):
-            return None
-        return Template(name, str(found.get("language") or ""), str(found.get("parameter") or ""))
 
 
 def parse_account(channel: str, settings: JsonObject | None, secret_reference: str | None) -> ChannelAccount:
@@ -119,9 +84,3 @@ def parse_account(channel: str, settings: JsonObject | None, secret_reference: s
 def is_window_open(last_inbound_at: datetime | None, now: datetime) -> bool:
     """Return whether free text may be sent to somebody who last wrote at `last_inbound_at` (None: never)."""
     return last_inbound_at is not None and now - last_inbound_at < CUSTOMER_SERVICE_WINDOW
-
-
-def to_template_parameter(texts: Sequence[str]) -> str | None:
-    """Return a reply as one template parameter, which has no line breaks; None when it is too long for one."""
-    text = " ".join(" ".join(texts).split())
-    return text if len(text.encode("utf-16-le")) // 2 <= _MAX_PARAMETER_UNITS else None

@@ -15,8 +15,8 @@ SELECT current_tenant(), 'outbox', id, %(due_at)s FROM stored
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: lock_reply
--- One outbox row, locked, with all that sending it needs: the text, its citations and buttons, the binding's settings of
--- the channel, where the provider's key is kept (the reference, never the key), and when the user last wrote there.
+-- One outbox row, locked, with all that sending it needs: the text, its citations, buttons and template, the binding's
+-- settings of the channel, where the provider's key is kept (the reference, never the key), and when the user last wrote there.
 SELECT o.id, o.session_id, o.state, o.attempts, o.part_count, o.parts_sent, o.attempt_id, o.recipient, o.channel,
        COALESCE(o.resolved_at, o.created_at) AS waiting_since, m.body AS text,
        (SELECT heard.sent_at
@@ -30,7 +30,7 @@ SELECT o.id, o.session_id, o.state, o.attempts, o.part_count, o.parts_sent, o.at
                                   ORDER BY c.number), '[]')
           FROM citations c
          WHERE c.tenant_id = o.tenant_id AND c.message_id = o.message_id) AS citations,
-       COALESCE(m.metadata -> 'buttons', '[]') AS buttons
+       COALESCE(m.metadata -> 'buttons', '[]') AS buttons, m.metadata -> 'template' AS template
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id

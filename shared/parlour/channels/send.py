@@ -16,15 +16,17 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
-from parlour.channels import delivery_updates, outgoing_message, store
+from parlour.channels import delivery_updates, outgoing_message, store, templates
 from parlour.channels.buttons import MAX_BODY_UNITS, Button, MessagePart, add_numbered_options, are_valid_buttons
-from parlour.channels.outgoing_message import ChannelAccount, OutgoingMessage, Template
+from parlour.channels.outgoing_message import ChannelAccount, OutgoingMessage
 from parlour.channels.store import OutboxReply
+from parlour.channels.templates import FilledTemplate
 from parlour.channels.whatsapp_format import MAX_MESSAGE_UNITS, Footnote, format_whatsapp
 from parlour.infra import log
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
+    InvalidRequest,
     Misconfigured,
     ParlourError,
     ProviderRejected,
@@ -100,7 +102,7 @@ class _SendAttempt:
     reply: OutboxReply
     account: ChannelAccount
     parts: Sequence[MessagePart]
-    template: Template | None
+    template: FilledTemplate | None
     attempt_id: UUID
 
     def part_message(self, number: int) -> OutgoingMessage:
@@ -204,18 +206,19 @@ def _begin_attempt(
         account = _parse_account(reply, providers)
     except Misconfigured as problem:
         return _reschedule_misconfigured(tx, reply, problem, now)
-    template = None
-    if outgoing_message.is_window_open(reply.last_inbound_at, now):
+    template = FilledTemplate.from_json(reply.template, reply.text) if reply.template else None
+    if template:
+        parts = [MessagePart(template.text)]
+    elif outgoing_message.is_window_open(reply.last_inbound_at, now):
         parts = _window_parts(reply)
     else:
-        template, parameter = _template_part(reply, account)
-        if parameter is None:
+        template, parts = _template_parts(reply)
+        if template is None:
             why = "the user last wrote more than a day ago, and there is no template that the reply fits into"
             store.end_attempt(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.attempt_id, reply.parts_sent, now)
             log.warning("delivery_held", outbox_id=reply.id, session_id=reply.session_id)
             log.count("HeldReply")
             return SendResult("held", reply.parts_sent)
-        parts = [parameter] if parameter.text else []
     if hopeless := _result_if_unsendable(tx, reply, len(parts), now):
         return hopeless
     if not is_ours:
@@ -234,17 +237,20 @@ def _window_parts(reply: OutboxReply) -> list[MessagePart]:
     return [*(MessagePart(text) for text in texts), MessagePart(last, options)] if last else []
 
 
-def _template_part(reply: OutboxReply, account: ChannelAccount) -> tuple[Template | None, MessagePart | None]:
-    """Return the template for after the window, and its parameter; no parameter when nothing can be sent."""
+def _template_parts(reply: OutboxReply) -> tuple[FilledTemplate | None, list[MessagePart]]:
+    """Return the template for after the window, filled with the reply; None when it cannot be sent in one."""
     options = [Button.from_json(stored) for stored in reply.buttons]
-    has_buttons = are_valid_buttons(options) and len(options) == outgoing_message.QUESTION_TEMPLATE_BUTTONS
-    question = account.question_template if has_buttons else None
-    template = question or account.template
+    has_buttons = are_valid_buttons(options) and len(options) == templates.QUESTION_BUTTONS
+    question = templates.find_template(reply.channel_settings, "question") if has_buttons else None
+    template = question or templates.find_template(reply.channel_settings, "reply")
     if template is None or reply.parts_sent:
-        return template, None
+        return None, []
     texts = _format_texts(reply, [] if question else options, MAX_MESSAGE_UNITS)
-    parameter = outgoing_message.to_template_parameter(texts)
-    return template, None if parameter is None else MessagePart(parameter, options if question else [])
+    try:
+        filled = template.fill([" ".join(texts)])
+    except InvalidRequest:
+        return None, []
+    return filled, [MessagePart(filled.text, options if question else [])]
 
 
 def _format_texts(reply: OutboxReply, options: Sequence[Button], max_units: int) -> list[str]:

@@ -23,6 +23,7 @@ class OutboxReply:
     last_inbound_at  when the user last wrote on this channel
     waiting_since    when it was written, or a person last ordered it
     buttons          what the reader may choose from, if the reply asks something
+    template         the template that a person chose, as `FilledTemplate.to_json` has it
     """
 
     id: UUID
@@ -41,6 +42,7 @@ class OutboxReply:
     secret_reference: str | None
     citations: list[JsonObject]
     buttons: list[JsonObject]
+    template: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,11 @@ def _message_content(outgoing: OutgoingMessage) -> JsonObject:
         return {"type": "interactive", "interactive": _interactive_content(outgoing)}
     if template is None:
         return {"type": "text", "text": {"body": outgoing.text, "preview_url": False}}
-    named: JsonObject = {"parameter_name": template.parameter} if template.parameter else {}
-    parameter: Json = {"type": "text", "text": outgoing.text, **named}
-    body: Json = {"type": "body", "parameters": [parameter]}
+    parameters: list[Json] = [
+        {"type": "text", "text": value, **({} if name.isdecimal() else {"parameter_name": name})}
+        for name, value in template.parameters
+    ]
+    body: list[Json] = [{"type": "body", "parameters": parameters}] if parameters else []
     language: Json = {"code": template.language, "policy": "deterministic"}
     buttons: list[Json] = [
         {
@@ -96,7 +98,7 @@ def _message_content(outgoing: OutgoingMessage) -> JsonObject:
         }
         for index, button in enumerate(outgoing.buttons)
     ]
-    components: Json = [body, *buttons]
+    components: Json = [*body, *buttons]
     return {"type": "template", "template": {"name": template.name, "language": language, "components": components}}
 
 

@@ -61,11 +61,13 @@ def show(context: typer.Context, conversation: ConversationId, as_json: JsonOpti
     messages = target.request("GET", f"v1/sessions/{session_id}/messages", limit=_MAX_MESSAGES)["messages"]
     events = target.request("GET", f"v1/inbox/{session_id}/events")["events"]
     items = target.request("GET", "v1/attention", session_id=session_id)["items"]
+    window = target.request("GET", f"v1/inbox/{session_id}/context")["window"]
     if as_json:
-        terminal.print_json({**thread, "items": items, "messages": messages, "events": events})
+        terminal.print_json({**thread, "window": window, "items": items, "messages": messages, "events": events})
     else:
         decisions = attention.render_decisions(items)
-        terminal.print_renderable(Group(_render_conversation(thread, messages, events), *decisions))
+        shown = _render_conversation(thread, messages, events)
+        terminal.print_renderable(Group(shown, *_render_templates(window), *decisions))
 
 
 @app.command(epilog="Example: parlour inbox take 5fb1b03a")
@@ -80,13 +82,26 @@ def release(context: typer.Context, conversation: ConversationId) -> None:
     _move(context, conversation, "release", "It waits for a person again")
 
 
-@app.command(epilog="Example: parlour inbox say 5fb1b03a 'We come at 9.'")
-def say(context: typer.Context, conversation: ConversationId, text: Body) -> None:
+@app.command(
+    epilog="Examples: parlour inbox say 5fb1b03a 'We come at 9.'; "
+    "parlour inbox say 5fb1b03a --template visit --language en --value Jon --value Tuesday"
+)
+def say(
+    context: typer.Context,
+    conversation: ConversationId,
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="What to write, in quotes.")] = "",
+    template: Annotated[str, typer.Option(help="A template in place of the text; `show` lists them.")] = "",
+    language: Annotated[str, typer.Option(help="The template's language.")] = "",
+    value: Annotated[list[str] | None, typer.Option(help="A value for each placeholder, in order.")] = None,
+) -> None:
     """Write to the user. You must have the conversation: take it first."""
     target = get_api_client(context)
     session_id = _find_session_id(target, conversation)
+    content: dict[str, Any] = {"text": text} if text or not template else {}
+    if template:
+        content["template"] = {"name": template, "language": language, "values": value or []}
     claim = target.request("GET", f"v1/inbox/{session_id}")["claim"]
-    target.request("POST", f"v1/inbox/{session_id}/messages", {"text": text, "claim": claim})
+    target.request("POST", f"v1/inbox/{session_id}/messages", {**content, "claim": claim})
     terminal.print_line("Sent")
 
 
@@ -179,6 +194,15 @@ def _render_conversation(
             parts += [Text(f"\n{kind} of {event['actor_name']}, {rendering.format_time(event['at'])}", style="dim")]
             parts += [Text(rendering.strip_control_codes(event["body"]))]
     return Group(*parts)
+
+
+def _render_templates(window: Mapping[str, Any]) -> Iterable[RenderableType]:
+    """Yield what may be sent where WhatsApp takes no free text any more."""
+    if window["is_open"]:
+        return
+    yield Text("\nThe user wrote more than 24 hours ago: WhatsApp takes only a template, with `say --template`")
+    rows = [(one["name"], one["language"], rendering.strip_control_codes(one["text"])) for one in window["templates"]]
+    yield rendering.make_table(("template", "language", "text"), rows) if rows else Text("The binding has none")
 
 
 def _find_session_id(target: ApiClient, text: str) -> str:

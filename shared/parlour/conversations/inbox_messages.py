@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
-from parlour.channels import outbox, outgoing_message
+from parlour.channels import outbox, outgoing_message, templates
 from parlour.channels.outbox import PendingReply
-from parlour.channels.outgoing_message import ChannelAccount
+from parlour.channels.templates import TemplateChoice
 from parlour.conversations import store
 from parlour.conversations.canned_replies import CannedTexts, ReplyCause
 from parlour.conversations.inbound_messages import SessionWakeup
@@ -74,23 +74,32 @@ class _NewMessage:
 
 
 def say(
-    principal: Principal, tx: Transaction, session_id: UUID, text: str, claim: int, client_id: str, now: datetime
+    principal: Principal,
+    tx: Transaction,
+    session_id: UUID,
+    content: str | TemplateChoice,
+    claim: int,
+    client_id: str,
+    now: datetime,
 ) -> PostedMessage:
     """Send what a person writes, on the channel of the user's last message, and store it as theirs.
 
+    content    free text, or one of the channel's templates, whose filled text is stored.
     claim      the fencing token of who has the conversation. client_id: a repeat is sent once; "" for none.
-    Conflict when somebody else has the conversation, it was handed back or closed, or the channel takes no free text.
+    Conflict when somebody else has the conversation, it was handed back or closed, or the channel takes no free text;
+    InvalidRequest for a text that is empty or too long, an unknown template, or values that do not fit it.
     """
-    body = text.strip()
-    if not body or len(body) > MAX_CHARS:
-        raise InvalidRequest(f"text: write from 1 to {MAX_CHARS:,} characters")
     thread, person = threads.check_say(principal, tx, session_id, claim)
     message_id = uuid5(session_id, f"{person.name}:{client_id}") if client_id else uuid7(now)
     if client_id and store.has_reply(tx, message_id):
         return PostedMessage(message_id, outbox.list_pending(tx, session_id=session_id))
-    address = _get_address(tx, session_id)
-    _require_window(address, body, now)
+    address = get_reply_address(tx, session_id)
     metadata: JsonObject = {"author": person.display_name, "author_id": person.name}
+    if isinstance(content, TemplateChoice):
+        filled = templates.fill_choice(address.channel_settings, content)
+        body, metadata = filled.text, {**metadata, "template": filled.to_json()}
+    else:
+        body = _check_free_text(address, content, now)
     posted = _post(tx, session_id, address, _NewMessage(message_id, body, metadata, _WRITTEN), now)
     threads.record_answer(principal, tx, thread, person, message_id, now)
     return posted
@@ -126,10 +135,8 @@ _OPENING_CAUSES: dict[ThreadReason, ReplyCause] = {
 
 def post_notice(tx: Transaction, session_id: UUID, text: str, now: datetime) -> PostedMessage | None:
     """Post a line of the inbox to the user; None where the channel takes no free text any more."""
-    address = _get_address(tx, session_id)
-    try:
-        _require_window(address, text, now)
-    except Conflict:
+    address = get_reply_address(tx, session_id)
+    if not takes_free_text(address, now) and not templates.find_template(address.channel_settings, "reply"):
         return None
     return _post(tx, session_id, address, _NewMessage(uuid7(now), text), now)
 
@@ -176,7 +183,7 @@ def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime
 
 def _schedule_turn(tx: Transaction, tenant_id: UUID, thread: Thread, now: datetime) -> PendingWakeup:
     """Have what waits in a conversation answered by its agent; return the wake-up."""
-    queue = _get_address(tx, thread.session_id)
+    queue = get_reply_address(tx, thread.session_id)
     work_due.schedule(tx, "session", thread.session_id, now + SWEEP_DELAY)
     wakeup = SessionWakeup(tenant_id, thread.session_id)
     message = wakeup.to_queue_message(f"hand_back:{thread.session_id}:{thread.claim}", queue.wake_group)
@@ -239,29 +246,35 @@ def _open_turn(tx: Transaction, session_id: UUID, now: datetime, answers: Collec
     return lease, turn
 
 
-def _get_address(tx: Transaction, session_id: UUID) -> ReplyAddress:
+def get_reply_address(tx: Transaction, session_id: UUID) -> ReplyAddress:
+    """Return where a person's message to the session's user goes. NotFound when there is no such session."""
     address = store.find_reply_address(tx, session_id)
     if address is None:
         raise NotFound("session not found")
     return address
 
 
-def _require_window(address: ReplyAddress, text: str, now: datetime) -> None:
-    """Raise Conflict where the channel takes no free text and no template fits."""
-    if address.channel == "web" or outgoing_message.is_window_open(address.last_inbound_at, now):
-        return
-    template = ChannelAccount("", "", address.channel_settings or {}).template
-    if template is None:
-        raise Conflict(
-            "the customer wrote more than 24 hours ago, so WhatsApp takes no free text; give the binding an approved "
-            "`template`, or wait until they write"
-        )
-    if outgoing_message.to_template_parameter([text]) is None:
-        raise Conflict(
-            f"the customer wrote more than 24 hours ago; shorten the text to fit the template {template.name}"
-        )
+def takes_free_text(address: ReplyAddress, now: datetime) -> bool:
+    """Return whether the channel takes free text to the user now."""
+    return address.channel == "web" or outgoing_message.is_window_open(address.last_inbound_at, now)
+
+
+def _check_free_text(address: ReplyAddress, text: str, now: datetime) -> str:
+    """Return a person's text without the space around it; Conflict where the channel takes none any more."""
+    body = text.strip()
+    if not body or len(body) > MAX_CHARS:
+        raise InvalidRequest(f"text: write from 1 to {MAX_CHARS:,} characters")
+    if takes_free_text(address, now):
+        return body
+    choices = templates.list_choices(address.channel_settings)
+    names = ", ".join(dict.fromkeys(template.name for template in choices))
+    raise Conflict(
+        "the customer wrote more than 24 hours ago, so WhatsApp takes no free text; "
+        + (f"choose a template ({names})" if names else "add a template to the binding's channel")
+        + ", or wait until they write"
+    )
 
 
 def _canned_texts(tx: Transaction, session_id: UUID) -> CannedTexts:
-    persona = bindings.load_persona(tx, _get_address(tx, session_id).binding_id)
+    persona = bindings.load_persona(tx, get_reply_address(tx, session_id).binding_id)
     return CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()

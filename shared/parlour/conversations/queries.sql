@@ -175,7 +175,7 @@ SELECT s.tenant_id, s.binding_id, s.channel AS session_channel, s.wake_group,
   FROM sessions s
   JOIN bindings b ON b.id = s.binding_id
   LEFT JOIN LATERAL (
-       SELECT m.channel, m.received_at AS at FROM messages m
+       SELECT m.channel, m.sent_at AS at FROM messages m
         WHERE m.session_id = s.id AND m.direction = 'inbound' AND m.kind IN ('text', 'media')
         ORDER BY m.position DESC LIMIT 1) heard ON true
   LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = COALESCE(heard.channel, s.channel)

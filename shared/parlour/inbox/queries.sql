@@ -99,9 +99,8 @@ SELECT t.thread, t.undecided_count, s.title, s.channel, b.slug AS binding, b.dis
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
          ORDER BY m.position DESC LIMIT 1) AS last_message,
        (SELECT count(*) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered') AS unanswered_count,
-       (SELECT max(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.direction = 'inbound'
-           AND m.kind <> 'tool_result') AS last_inbound_at,
-       b.channels -> s.channel AS channel_settings
+       (SELECT max(m.sent_at) FROM messages m WHERE m.session_id = s.id AND m.direction = 'inbound'
+           AND m.kind <> 'tool_result') AS last_inbound_at
   FROM listed t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id

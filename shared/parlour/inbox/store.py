@@ -72,7 +72,6 @@ class ThreadRow:
     last_message: JsonObject | None
     unanswered_count: int
     last_inbound_at: datetime | None
-    channel_settings: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,6 @@ class _ListedRow:
     last_message: JsonObject | None
     unanswered_count: int
     last_inbound_at: datetime | None
-    channel_settings: JsonObject | None
 
 
 def lock_thread(tx: Transaction, session_id: UUID) -> LockedThread | None:

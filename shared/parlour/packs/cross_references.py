@@ -6,6 +6,7 @@ Files with problems of their own are checked, too. Nothing is compared with a va
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
+from parlour.channels import templates
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.errors import PackProblem
 from parlour.models.model_routing import find_routing_problems
@@ -20,23 +21,8 @@ from parlour.text.spelling_suggestions import did_you_mean, list_options
 from parlour.tools import tool_definition
 from parlour.tools.tool_definition import host_of
 
-_NUMBER_FIELDS = (
-    ("app", True, "gupshup"),
-    ("source", True, "gupshup"),
-    ("phone_number_id", True, "whatsapp_cloud"),
-)
-_TEMPLATE_FIELDS = tuple(
-    (f"{template}.{field}", needed, provider)
-    for template in ("template", "question_template")
-    for field, needed, provider in (
-        ("id", True, "gupshup"),
-        ("name", True, "whatsapp_cloud"),
-        ("language", True, "whatsapp_cloud"),
-        ("parameter", False, "whatsapp_cloud"),
-    )
-)
-"""Fields of a WhatsApp number: which provider's they are, and whether it needs them."""
-
+#: Fields of a WhatsApp number, by the provider that needs them; the other has none of them.
+_NUMBER_FIELDS = (("app", "gupshup"), ("source", "gupshup"), ("phone_number_id", "whatsapp_cloud"))
 
 _TOOL_ADDRESSES = ("endpoint", "lookup")
 _TOOL_FIELD_DEPENDS_ON = {"lookup": "endpoint", "timeout_seconds": "heavy"}
@@ -170,18 +156,35 @@ def _check_access(reading: ParsedPack, binding: Binding, at: ParsedYaml) -> Iter
 def _check_whatsapp(at: ParsedYaml, number: WhatsAppChannel) -> Iterator[PackProblem]:
     """Every provider knows a number, and a template, in its own way."""
     place: FieldPath = ("channels", "whatsapp")
-    for name, needed, provider in (*_NUMBER_FIELDS, *_TEMPLATE_FIELDS):
-        template, _, field = name.rpartition(".")
-        part = getattr(number, template) if template else number
-        if part is None:
-            continue
-        given = getattr(part, field)
-        if given and provider != number.provider:
+    for name, owner in _NUMBER_FIELDS:
+        yield from _check_provider_field(at, (*place, name), getattr(number, name), owner, number.provider)
+    taken: set[tuple[str, str]] = set()
+    for index, template in enumerate(number.templates):
+        entry: FieldPath = (*place, "templates", index)
+        yield from _check_provider_field(at, (*entry, "id"), template.id, "gupshup", number.provider)
+        if number.provider == "whatsapp_cloud" and not template.language:
+            yield at.problem_at((*entry, "language"), "is missing: the provider whatsapp_cloud needs it")
+        if problem := templates.find_text_problem(template.text, template.purpose):
+            yield at.problem_at((*entry, "text"), problem)
+        if (template.name, template.language) in taken:
+            yield at.problem_at((*entry, "name"), "is already the name of a template in this language")
+        taken.add((template.name, template.language))
+    for purpose in ("reply", "question"):
+        same = [index for index, template in enumerate(number.templates) if template.purpose == purpose]
+        for index in same[1:]:
             yield at.problem_at(
-                (*place, *name.split(".")), f"belongs to the provider {provider}, not {number.provider}"
+                (*place, "templates", index, "purpose"), f"only one template of a channel is for `{purpose}`"
             )
-        elif needed and not given and provider == number.provider:
-            yield at.problem_at((*place, *name.split(".")), f"is missing: the provider {provider} needs it")
+
+
+def _check_provider_field(
+    at: ParsedYaml, place: FieldPath, value: str | None, owner: str, provider: str
+) -> Iterator[PackProblem]:
+    """Check that a field that one provider needs is given there, and nowhere else."""
+    if value and owner != provider:
+        yield at.problem_at(place, f"belongs to the provider {owner}, not {provider}")
+    elif not value and owner == provider:
+        yield at.problem_at(place, f"is missing: the provider {provider} needs it")
 
 
 def _check_routing_keys(reading: ParsedPack) -> Iterator[PackProblem]:

@@ -84,9 +84,9 @@ international_phone = TextPattern(
 phone_number_id = TextPattern(r"\d{5,32}", "must be the id that Meta shows for the number, digits in quotes")
 #: A template's id at Gupshup.
 template_id = TextPattern(r"[A-Za-z0-9-]{0,64}", "must be the template's id, letters, digits and dashes")
-#: A template's name at Meta, or its parameter's.
+#: A template's name at Meta.
 template_name = TextPattern(
-    r"[a-z0-9_]{0,512}", "must be lower-case letters, digits and underscores, like 'order_update'"
+    r"[a-z0-9_]{1,512}", "must be lower-case letters, digits and underscores, like 'order_update'"
 )
 #: The language that a template was approved in.
 template_language = TextPattern(

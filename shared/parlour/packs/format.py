@@ -225,15 +225,26 @@ class Agent(PackModel):
 
 
 class WhatsAppTemplate(PackModel):
-    """An approved WhatsApp message with one body parameter, for replies a day after the user last wrote."""
+    """A message that Meta has approved: WhatsApp takes nothing else a day after the user last wrote."""
 
-    id: Annotated[str, field_formats.template_id] = Field(default="", description="The template's id at Gupshup.")
-    name: Annotated[str, field_formats.template_name] = Field(default="", description="The template's name at Meta.")
-    language: Annotated[str, field_formats.template_language] = Field(
-        default="", description="The language that Meta approved the template in, such as en_GB."
+    name: Annotated[str, field_formats.template_name] = Field(
+        description="The template's name at Meta. Name and language together are unique within the channel."
     )
-    parameter: Annotated[str, field_formats.template_name] = Field(
-        default="", description="The name of the body parameter at Meta, if it has one."
+    id: Annotated[str, field_formats.template_id] = Field(
+        default="", description="The template's id at Gupshup, which needs it."
+    )
+    language: Annotated[str, field_formats.template_language] = Field(
+        default="",
+        description="The language that Meta approved the template in, such as en_GB. `whatsapp_cloud` needs it.",
+    )
+    text: Annotated[str, Field(min_length=1, max_length=1_024)] = Field(
+        description="The approved text with its placeholders: {{1}}, {{2}} and so on, or names such as {{day}}."
+    )
+    purpose: Literal["inbox", "reply", "question"] = Field(
+        default="inbox",
+        description="Who fills it in. `inbox`: people, in the inbox. `reply`: Parlour, with a reply, and people, too. "
+        "`question`: Parlour, with a question; it has two quick-reply buttons, for yes and no, in this order. Without "
+        "a template for questions, they use that for replies.",
     )
 
 
@@ -254,13 +265,8 @@ class WhatsAppChannel(PackModel):
     api_key: Identifier = Field(
         description="A name in the tenant's `secrets`: Gupshup's API key, or Meta's access token."
     )
-    template: WhatsAppTemplate | None = Field(
-        default=None, description="The approved message for replies a day after the user last wrote."
-    )
-    question_template: WhatsAppTemplate | None = Field(
-        default=None,
-        description="The approved message for questions a day after the user last wrote: it has two quick-reply "
-        "buttons, for yes and no, in this order. Without it, such questions use `template`.",
+    templates: Annotated[tuple[WhatsAppTemplate, ...], Field(max_length=100)] = Field(
+        default=(), description="The approved messages for users who last wrote more than a day ago."
     )
 
 

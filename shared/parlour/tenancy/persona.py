@@ -12,7 +12,7 @@ from parlour.tenancy.rows import Tenant, User
 class Binding:
     """One deployable agent: three tiers, channels, a door.
 
-    channels     {"whatsapp": {"provider", ..., "api_key", "template"}, "web": {"host"}}; `api_key` names a secret.
+    channels     {"whatsapp": {"provider", ..., "api_key", "templates"}, "web": {"host"}}; `api_key` names a secret.
     clearance    what people who come in through this binding may see, unless their own row says otherwise.
     owner        whom a private door answers: {"phone"}, or {"issuer", "subject"} of a member.
     writes       {"anonymous" | "verified": "none" | "own" | "all"}: what people may change.

@@ -85,6 +85,23 @@ def test_who_answers_sees_to_whom_a_conversation_can_be_given(
     assert client.get("/v1/inbox/members", headers=create_key_headers(client, "acme", "viewer")).status_code == 403
 
 
+def test_a_message_has_a_text_or_a_template_of_the_conversations_channel(
+    client: TestClient, feed: EventFeed, desk: Headers
+) -> None:
+    session = feed.session_id
+    post(client, desk, f"{session}/open")
+    claim = post(client, desk, f"{session}/take").json()["claim"]
+    template = {"name": "visit", "values": ["Jon"]}
+    for body, words in (
+        ({}, "give `text`, or a `template`"),
+        ({"text": "Hello", "template": template}, "give `text`, or a `template`"),
+        ({"template": template}, "this conversation's channel has none"),
+    ):
+        answer = post(client, desk, f"{session}/messages", {**body, "claim": claim})
+        assert answer.status_code == 422
+        assert words in answer.json()["error"]["message"]
+
+
 def test_what_a_person_needs_to_know_is_beside_the_conversation(
     client: TestClient, feed: EventFeed, desk: Headers
 ) -> None:

@@ -18,7 +18,8 @@ PHONE = "+91 98000 00007"
 
 _DESK = (
     "display_name: Site desk\nhuman: meera\nteam: site\nagent: adviser\nchannels:\n  web: {host: acme.example}\n"
-    "  whatsapp: {provider: gupshup, app: AcmeApp, source: '447700900142', api_key: gupshup_key, template: {id: t-1}}\n"
+    "  whatsapp: {provider: gupshup, app: AcmeApp, source: '447700900142', api_key: gupshup_key,\n"
+    "    templates: [{name: news, id: t-1, purpose: reply, text: '{{1}}'}]}\n"
 )
 _TENANT = "slug: acme\ndisplay_name: Acme\nsecrets: {gupshup_key: parlour/tenants/acme/gupshup}\n"
 

@@ -8,8 +8,8 @@ import pytest
 
 from parlour.channels import delivery_updates, outbox, store
 from parlour.channels.envelope import DeliveryStatus, Envelope
-from parlour.channels.outgoing_message import Template
 from parlour.channels.send import SendResult, send_reply
+from parlour.channels.templates import FilledTemplate
 from parlour.infra.errors import (
     Conflict,
     DeliveryUnknown,
@@ -20,7 +20,7 @@ from parlour.infra.errors import (
     WindowClosed,
 )
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.queues import QueueMessage
 from parlour.principal import Principal
 from tests.integration.channels.conftest import WHATSAPP, OutboxHarness
@@ -261,21 +261,23 @@ def test_a_day_after_the_user_wrote_a_reply_is_held(
 
 
 @pytest.mark.parametrize(
-    ("settings", "approved"),
+    ("settings", "approved", "name", "language"),
     [
-        ({**WHATSAPP, "template": {"id": "3b9b-65"}}, Template("3b9b-65")),
-        ({**CLOUD, "template": {"name": "update", "language": "en"}}, Template("update", "en")),
+        (WHATSAPP, {"name": "update", "id": "3b9b-65", "text": "News: {{1}}"}, "3b9b-65", ""),
+        (CLOUD, {"name": "update", "language": "en", "text": "News: {{1}}"}, "update", "en"),
     ],
 )
-def test_with_a_template_it_goes_as_the_templates_parameter(
-    outbox_harness: OutboxHarness, phone: Phone, settings: JsonObject, approved: Template
+def test_with_a_template_it_goes_as_the_templates_value(
+    outbox_harness: OutboxHarness, phone: Phone, settings: JsonObject, approved: JsonObject, name: str, language: str
 ) -> None:
-    outbox_harness.set_channels({"whatsapp": settings})
+    given: list[Json] = [{**approved, "purpose": "reply"}]
+    outbox_harness.set_channels({"whatsapp": {**settings, "templates": given}})
     outbox_id, long = outbox_harness.add_reply("Poured.\n\n- on *Tuesday*"), outbox_harness.add_reply("word " * 400)
     late = outbox_harness.now + timedelta(days=3)
 
     assert sending(outbox_harness, phone, outbox_id, late) == SendResult("sent", 1)
-    assert [(one.template, "\n" in one.text) for one in phone.received] == [(approved, False)]
+    filled = FilledTemplate(name, language, "News: Poured. • on _Tuesday_", [("1", "Poured. • on _Tuesday_")])
+    assert [one.template for one in phone.received] == [filled]
     assert sending(outbox_harness, phone, long, late) == SendResult("held", 0)
 
 

@@ -23,7 +23,7 @@ from parlour.infra.errors import (
     SecretUnavailable,
 )
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import Json
 from parlour.infra.postgres import Connection, Database
 from parlour.infra.queries import Query
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, OutboxHarness
@@ -434,10 +434,10 @@ def test_more_options_than_buttons_are_a_numbered_list(outbox_harness: OutboxHar
 def test_a_question_after_the_window_is_a_template(
     outbox_harness: OutboxHarness, phone: Phone, has_question_template: bool
 ) -> None:
-    templates: JsonObject = {"template": {"id": "plain"}}
+    templates: list[Json] = [{"name": "plain", "id": "p-1", "text": "News: {{1}}", "purpose": "reply"}]
     if has_question_template:
-        templates["question_template"] = {"id": "question"}
-    outbox_harness.set_channels({"whatsapp": {**WHATSAPP, **templates}})
+        templates.append({"name": "ask", "id": "q-1", "text": "Please answer: {{1}}", "purpose": "question"})
+    outbox_harness.set_channels({"whatsapp": {**WHATSAPP, "templates": templates}})
     outbox_id = outbox_harness.add_reply("Send the crane?", buttons=YES_NO)
 
     assert sending(outbox_harness, phone, outbox_id, outbox_harness.now + timedelta(hours=25)).state == "sent"
@@ -445,6 +445,6 @@ def test_a_question_after_the_window_is_a_template(
     assert message.template
     found = (message.template.name, message.text, list(message.buttons))
     if has_question_template:
-        assert found == ("question", "Send the crane?", list(YES_NO))
+        assert found == ("q-1", "Please answer: Send the crane?", list(YES_NO))
     else:
-        assert found == ("plain", "Send the crane? 1. Yes 2. No", [])
+        assert found == ("p-1", "News: Send the crane? 1. Yes 2. No", [])

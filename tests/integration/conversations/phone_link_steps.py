@@ -43,7 +43,8 @@ def send_web_message(conversation: ConversationHarness, visitor: Principal, sess
 def configure_template(conversation: ConversationHarness) -> None:
     """The desk may write to people who did not write first."""
     conversation.query(
-        "UPDATE bindings SET channels = jsonb_set(channels, '{whatsapp,template}', '{\"id\": \"t-1\"}')"
+        "UPDATE bindings SET channels = jsonb_set(channels, '{whatsapp,templates}', "
+        '\'[{"name": "news", "id": "t-1", "purpose": "reply", "text": "{{1}}"}]\')'
         " WHERE slug = 'site-desk' RETURNING id"
     )
 

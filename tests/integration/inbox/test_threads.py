@@ -1,5 +1,6 @@
 """A person in the thread: one person at a time, no turn meanwhile, and one turn once the agent has it back."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,11 +10,15 @@ from uuid import UUID
 
 import pytest
 
+from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.send import Providers, send_reply
+from parlour.channels.templates import FilledTemplate, TemplateChoice
 from parlour.conversations import canned_replies, inbox_clock, inbox_messages
 from parlour.inbox import events, threads
 from parlour.inbox.thread import Thread
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, ParlourError
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.jobs.sweep import Finder
 from parlour.jobs.work_due import DueWork
@@ -21,6 +26,7 @@ from parlour.principal import Principal
 from parlour.tools.builtin.ask_a_person import ask_a_person
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, text_answer, tool_call
+from tests.integration.channels.test_send import Phone
 
 HARNESS_WORDS = '{"words": {"en": ["real person"]}, "service": {"first_response_minutes": 15}}'
 
@@ -64,11 +70,30 @@ def take(conversation: ConversationHarness, person: Principal, session_id: UUID)
     return conversation.database.run(person, lambda tx: threads.take(person, tx, session_id, now))
 
 
-def say(conversation: ConversationHarness, person: Principal, session_id: UUID, text: str, claim: int) -> UUID:
+def say(
+    conversation: ConversationHarness, person: Principal, session_id: UUID, content: str | TemplateChoice, claim: int
+) -> UUID:
     now = conversation.clock()
     return conversation.database.run(
-        person, lambda tx: inbox_messages.say(person, tx, session_id, text, claim, "", now)
+        person, lambda tx: inbox_messages.say(person, tx, session_id, content, claim, "", now)
     ).message_id
+
+
+def set_templates(conversation: ConversationHarness, *templates: JsonObject) -> None:
+    given = json.dumps(templates)
+    conversation.query(
+        f"UPDATE bindings SET channels = jsonb_set(channels, '{{whatsapp,templates}}', '{given}') RETURNING id"
+    )
+
+
+def send_latest(conversation: ConversationHarness) -> list[OutgoingMessage]:
+    """Send the newest reply; return what its provider got."""
+    ((row,),) = conversation.query("SELECT id FROM outbox ORDER BY created_at DESC, id DESC LIMIT 1")
+    assert isinstance(row, UUID)
+    provider, now = Phone(), conversation.clock()
+    providers: Providers = {"gupshup": provider}
+    assert send_reply(conversation.admin, conversation.database, providers, row, uuid7(now), now).state == "sent"
+    return provider.received
 
 
 def hand_back(conversation: ConversationHarness, person: Principal, session_id: UUID, instruction: str = "") -> None:
@@ -180,11 +205,67 @@ def test_a_person_who_lost_the_conversation_writes_nothing_more(conversation: Co
 def test_after_a_day_a_person_is_told_that_whatsapp_takes_no_free_text(conversation: ConversationHarness) -> None:
     session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
     claim = take(conversation, person, session_id).claim
-    conversation.query("UPDATE bindings SET channels = channels #- '{whatsapp,template}' RETURNING id")
+    set_templates(conversation)
     conversation.clock.now += timedelta(hours=25)
-    with pytest.raises(Conflict, match="template"):
+    with pytest.raises(Conflict, match="add a template to the binding"):
         say(conversation, person, session_id, "Hello again.", claim)
     assert "Hello again." not in outbound(conversation)
+
+
+VISIT = "Hello {{1}}, we come on {{2}}."
+
+
+def test_after_a_day_a_person_sends_a_template_and_history_has_its_text(conversation: ConversationHarness) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    claim = take(conversation, person, session_id).claim
+    set_templates(conversation, {"name": "visit", "id": "v-1", "language": "en", "text": VISIT})
+    conversation.clock.now += timedelta(hours=25)
+    with pytest.raises(Conflict, match=r"choose a template \(visit\)"):
+        say(conversation, person, session_id, "Hello again.", claim)
+    say(conversation, person, session_id, TemplateChoice("visit", "en", ["Jon", "Tuesday,\n 9:00"]), claim)
+    assert outbound(conversation)[-1] == "Hello Jon, we come on Tuesday, 9:00."
+    [sent] = send_latest(conversation)
+    assert sent.template == FilledTemplate("v-1", "en", sent.text, [("1", "Jon"), ("2", "Tuesday, 9:00")])
+    hand_back(conversation, person, session_id)
+    conversation.send_whatsapp("That suits me.", "after")
+    conversation.model.script = [text_answer("See you then.")]
+    conversation.run_turn()
+    prompt = str(conversation.model.requests[-1].messages)
+    assert "Asha, a person of the team: Hello Jon, we come on Tuesday, 9:00." in prompt
+
+
+def test_a_template_is_sent_as_such_once_the_user_has_written(conversation: ConversationHarness) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    claim = take(conversation, person, session_id).claim
+    set_templates(conversation, {"name": "visit", "id": "v-1", "language": "en", "text": VISIT})
+    say(conversation, person, session_id, TemplateChoice("visit", "en", ["Jon", "Tuesday"]), claim)
+    set_templates(conversation)  # what was written before is sent as it was chosen
+    [sent] = send_latest(conversation)
+    assert sent.template
+    assert sent.text == "Hello Jon, we come on Tuesday."
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (TemplateChoice("visit", "hi", ["Jon", "Tuesday"]), r"unknown .* has visit \(en\)"),
+        (TemplateChoice("ask", "en", ["Jon"]), r"unknown .* has visit \(en\)"),
+        (TemplateChoice("visit", "en", ["Jon"]), r"has 2 placeholders \(\{\{1\}\}, \{\{2\}\}\); 1 values came"),
+        (TemplateChoice("visit", "en", ["Jon", " \n"]), r"write a value for \{\{2\}\}"),
+        (TemplateChoice("visit", "en", ["Jon", "x" * 1_024]), "shorten"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_refused(
+    conversation: ConversationHarness, choice: TemplateChoice, words: str
+) -> None:
+    session_id, person = open_for_person(conversation), add_member(conversation, "Asha")
+    claim = take(conversation, person, session_id).claim
+    question: JsonObject = {"name": "ask", "id": "a-1", "language": "en", "purpose": "question", "text": "{{1}}"}
+    set_templates(conversation, {"name": "visit", "id": "v-1", "language": "en", "text": VISIT}, question)
+    before = outbound(conversation)
+    with pytest.raises(InvalidRequest, match=words):
+        say(conversation, person, session_id, choice, claim)
+    assert outbound(conversation) == before
 
 
 def test_a_closed_conversation_is_the_agents_from_the_next_message_on(conversation: ConversationHarness) -> None:

@@ -49,7 +49,7 @@ def hold_a_reply(conversation: ConversationHarness) -> tuple[UUID, UUID]:
     conversation.send_whatsapp("When does the crane come?", "first")
     conversation.model.script = [text_answer("On Monday.")]
     conversation.run_turn()
-    conversation.query("UPDATE bindings SET channels = channels #- '{whatsapp,template}' RETURNING id")
+    conversation.query("UPDATE bindings SET channels = channels #- '{whatsapp,templates}' RETURNING id")
     conversation.clock.now += timedelta(hours=25)
     ((row,),) = conversation.query("SELECT id FROM outbox")
     assert isinstance(row, UUID)

@@ -20,8 +20,9 @@ from fastapi.testclient import TestClient
 from local import phone
 from parlour.channels.buttons import Button
 from parlour.channels.gupshup_api import GupshupProvider
-from parlour.channels.outgoing_message import OutgoingMessage, Template
+from parlour.channels.outgoing_message import OutgoingMessage
 from parlour.channels.provider_http import new_client
+from parlour.channels.templates import FilledTemplate
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, ProviderUnavailable
 
 KEY = "key-of-the-tenant"
@@ -75,8 +76,10 @@ def test_the_request_is_the_one_that_gupshup_documents() -> None:
     }
 
 
-@pytest.mark.parametrize("template", [None, Template("c6aecef6-bcb0-4fb1-8100")])
-def test_buttons_are_a_quick_reply_with_our_ids(template: Template | None) -> None:
+@pytest.mark.parametrize(
+    "template", [None, FilledTemplate("c6aecef6", "", "Pour: Send it?", [("1", "Pour"), ("2", "Send it?")])]
+)
+def test_buttons_are_a_quick_reply_with_our_ids(template: FilledTemplate | None) -> None:
     asked: list[httpx2.Request] = []
 
     def take(request: httpx2.Request) -> httpx2.Response:
@@ -89,7 +92,7 @@ def test_buttons_are_a_quick_reply_with_our_ids(template: Template | None) -> No
     form = {name: json.loads(value) for name, [value] in parse_qs(asked[0].content.decode()).items() if "{" in value}
     if template:
         postbacks = [{"index": 0, "text": "a:yes"}, {"index": 1, "text": "a:no"}]
-        assert form == {"template": {"id": template.name, "params": ["Send it?"]}, "postbackTexts": postbacks}
+        assert form == {"template": {"id": template.name, "params": ["Pour", "Send it?"]}, "postbackTexts": postbacks}
     else:
         options = [{"type": "text", "title": one.title, "postbackText": one.id} for one in buttons]
         content = {"type": "text", "text": "Send it?"}

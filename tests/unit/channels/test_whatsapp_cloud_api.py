@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from parlour.channels.buttons import Button
-from parlour.channels.outgoing_message import OutgoingMessage, Template
+from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.templates import FilledTemplate
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.errors import (
     DeliveryUnknown,
@@ -66,12 +67,10 @@ def test_somebody_who_hides_their_number_is_addressed_by_metas_id() -> None:
     assert "to" not in body
 
 
-@pytest.mark.parametrize(("parameter", "named"), [("", {}), ("answer", {"parameter_name": "answer"})])
-def test_a_template_carries_the_text_as_its_parameter(parameter: str, named: dict[str, str]) -> None:
-    outgoing = OutgoingMessage(
-        "+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter)
-    )
-    _, body = asked(outgoing)
+@pytest.mark.parametrize(("placeholder", "named"), [("1", {}), ("answer", {"parameter_name": "answer"})])
+def test_a_template_carries_its_values_as_parameters(placeholder: str, named: dict[str, str]) -> None:
+    template = FilledTemplate("update", "en_GB", "News: Hi", [(placeholder, "Hi")])
+    _, body = asked(replace(HELLO, text="News: Hi", template=template))
 
     assert body["type"] == "template"
     assert body["template"]["name"] == "update"
@@ -98,8 +97,14 @@ def test_buttons_are_an_interactive_message() -> None:
     }
 
 
+def test_a_template_without_placeholders_has_no_components() -> None:
+    _, body = asked(replace(HELLO, text="We are back.", template=FilledTemplate("back", "en", "We are back.", [])))
+    assert body["template"]["components"] == []
+
+
 def test_a_templates_buttons_carry_our_ids_as_payloads() -> None:
-    _, body = asked(replace(HELLO, text="Send it?", template=Template("question", "en_GB"), buttons=BUTTONS))
+    template = FilledTemplate("question", "en_GB", "Send it?", [("1", "Send it?")])
+    _, body = asked(replace(HELLO, text="Send it?", template=template, buttons=BUTTONS))
 
     assert body["template"]["components"] == [
         {"type": "body", "parameters": [{"type": "text", "text": "Send it?"}]},

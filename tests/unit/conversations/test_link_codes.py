@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.channels.outgoing_message import to_template_parameter
+from parlour.channels.templates import Template
 from parlour.conversations.linking import link_codes
 from parlour.infra.errors import InvalidRequest
 
@@ -61,4 +61,4 @@ def test_what_is_sent_says_the_code_first_and_fits_a_template() -> None:
     words = link_codes.render_code_message("000007", "Site desk")
     assert words.startswith("000007 ")
     assert "10 minutes" in words
-    assert to_template_parameter([words]) == words
+    assert Template("news", "t-1", "en", "Your code: {{1}}", "reply").fill([words]).text == f"Your code: {words}"

@@ -13,7 +13,8 @@ from local import phone
 from local.phone import SimulatedPhone
 from parlour.channels.buttons import Button
 from parlour.channels.gupshup_api import GupshupProvider
-from parlour.channels.outgoing_message import OutgoingMessage, Template
+from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.templates import FilledTemplate
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -96,10 +97,10 @@ class Secrets:
         return "key"
 
 
-@pytest.mark.parametrize("template", [None, Template("question", "en_GB")])
+@pytest.mark.parametrize("template", [None, FilledTemplate("question", "en_GB", "Send it?", [("1", "Send it?")])])
 @pytest.mark.parametrize("provider_class", [GupshupProvider, WhatsAppCloudProvider])
 def test_the_buttons_of_both_providers_are_kept(
-    client: TestClient, provider_class: type[GupshupProvider | WhatsAppCloudProvider], template: Template | None
+    client: TestClient, provider_class: type[GupshupProvider | WhatsAppCloudProvider], template: FilledTemplate | None
 ) -> None:
     provider = provider_class(
         httpx2.Client(transport=httpx2.MockTransport(partial(sent_to, client))), "http://phone", Secrets()

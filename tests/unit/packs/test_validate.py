@@ -134,10 +134,36 @@ WRONG = {
     "a template without what Gupshup knows it by": (
         "bindings/front.yaml",
         "app: AcmeGate",
-        "app: AcmeGate\n    template: {}",
+        "app: AcmeGate\n    templates: [{name: news, text: We are back.}]",
         10,
-        "channels.whatsapp.template.id",
+        "channels.whatsapp.templates[0].id",
         "is missing: the provider gupshup needs it",
+    ),
+    "two templates of one name and language": (
+        "bindings/front.yaml",
+        "app: AcmeGate",
+        "app: AcmeGate\n    templates: [{name: news, id: a, text: Hello.}, {name: news, id: b, text: Back.}]",
+        10,
+        "channels.whatsapp.templates[1].name",
+        "already the name of a template",
+    ),
+    "two templates for replies": (
+        "bindings/front.yaml",
+        "app: AcmeGate",
+        "app: AcmeGate\n    templates:\n"
+        "      - {name: news, id: a, text: 'Hi {{1}}', purpose: reply}\n"
+        "      - {name: more, id: b, text: 'Ho {{1}}', purpose: reply}",
+        12,
+        "channels.whatsapp.templates[1].purpose",
+        "only one template of a channel is for `reply`",
+    ),
+    "a template for replies that has no place for one": (
+        "bindings/front.yaml",
+        "app: AcmeGate",
+        "app: AcmeGate\n    templates: [{name: news, id: a, text: We are back., purpose: reply}]",
+        10,
+        "channels.whatsapp.templates[0].text",
+        "exactly one placeholder",
     ),
     "another model provider": (
         "agents/helper.yaml",

@@ -170,8 +170,9 @@ def hand_back_inbox_conversation(session_id: UUID, body: InboxHandBack, caller: 
 @router.post("/{session_id}/messages")
 def say_in_inbox_conversation(session_id: UUID, body: InboxMessage, caller: Viewer) -> InboxMessageView:
     """Write to the user, on the channel of their last message. The caller must have the conversation."""
+    content = body.to_content()
     with caller.transaction() as tx:
-        posted = inbox_messages.say(caller.principal, tx, session_id, body.text, body.claim, body.client_id, caller.now)
+        posted = inbox_messages.say(caller.principal, tx, session_id, content, body.claim, body.client_id, caller.now)
     _send(caller, session_id, posted)
     _wake_notifications(caller, session_id)
     return InboxMessageView(message_id=posted.message_id)

@@ -15,6 +15,7 @@ from parlour.api.inbox_context_schemas import (
     SavedReplyView,
     reply_window,
 )
+from parlour.conversations import inbox_messages
 from parlour.inbox import events, threads
 from parlour.memory.inspection import user_memory
 from parlour.tenancy import tenants
@@ -56,6 +57,7 @@ def get_inbox_context(session_id: UUID, caller: Viewer) -> InboxContextView:
     with caller.transaction() as tx:
         row = threads.get_thread(who, tx, session_id)
         context = threads.read_context(who, tx, session_id)
+        address = inbox_messages.get_reply_address(tx, session_id)
         facts = user_memory.read_user_memory(who, tx, row.user_id).facts[:_MAX_FACTS]
     return InboxContextView.model_validate(
         {
@@ -63,6 +65,6 @@ def get_inbox_context(session_id: UUID, caller: Viewer) -> InboxContextView:
             "tried": context.tried or [],
             "open_effects": context.open_effects or [],
             "facts": [RememberedFactView(key=fact.key, value=fact.value) for fact in facts],
-            "window": reply_window(row, caller.now),
+            "window": reply_window(address, caller.now),
         }
     )

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from parlour.channels import outbox, outgoing_message
+from parlour.channels import outbox, outgoing_message, templates
 from parlour.channels.outbox import NewDelivery, PendingReply
 from parlour.conversations.linking import link_codes, store
 from parlour.conversations.linking.store import ContactRow, NewLink
@@ -143,7 +143,7 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     known = store.find_contact(tx, asking.phone, asking.binding.id)
     settings = asking.binding.channels.get(PHONE_CHANNEL)
     given: JsonObject = settings if isinstance(settings, dict) else {}
-    has_template = outgoing_message.ChannelAccount("", "", given).template is not None
+    has_template = templates.find_template(given, "reply") is not None
     is_reachable = has_template or (
         known is not None and outgoing_message.is_window_open(known.last_inbound_at, asking.now)
     )
