@@ -44,6 +44,18 @@ call would be about a message that nobody knows yet."""
 
 
 @dataclass(frozen=True, slots=True)
+class ReadReceipt:
+    """A message of the phone's owner that was marked as read; `is_typing`: somebody types since then."""
+
+    message_id: str
+    at: datetime
+    is_typing: bool
+
+    def to_json(self) -> JsonObject:
+        return {"message_id": self.message_id, "at": self.at.isoformat(), "is_typing": self.is_typing}
+
+
+@dataclass(frozen=True, slots=True)
 class ReceivedMessage:
     """One message that arrived at the phone.
 
@@ -94,6 +106,7 @@ class SimulatedPhone:
         self._wait = wait
         self._lock = threading.Lock()
         self._messages: deque[ReceivedMessage] = deque(maxlen=_MAX_MESSAGES)
+        self._receipts: deque[ReadReceipt] = deque(maxlen=_MAX_MESSAGES)
 
     def receive(self, form: dict[str, str]) -> ReceivedMessage:
         """Keep what the send API was given; KeyError or ValueError when a field is missing or not readable."""
@@ -127,6 +140,17 @@ class SimulatedPhone:
         )
         return self._store(message)
 
+    def mark_read(self, body: JsonObject) -> None:
+        """Keep a read receipt of Meta's send API; KeyError when a field is missing."""
+        receipt = ReadReceipt(str(body["message_id"]), self._clock(), "typing_indicator" in body)
+        with self._lock:
+            self._receipts.append(receipt)
+
+    def receipts(self) -> list[ReadReceipt]:
+        """Every read receipt, oldest first."""
+        with self._lock:
+            return list(self._receipts)
+
     def _store(self, message: ReceivedMessage) -> ReceivedMessage:
         with self._lock:
             self._messages.append(message)
@@ -141,6 +165,7 @@ class SimulatedPhone:
         """Start again with nothing."""
         with self._lock:
             self._messages.clear()
+            self._receipts.clear()
 
     def report_delivery(self, message: ReceivedMessage) -> None:
         """Tell the webhook that the message was (at Gupshup) enqueued, sent and delivered."""
@@ -208,6 +233,10 @@ def build_app(phone: SimulatedPhone, behaviour: NextResponse | None = None) -> F
     def read(to: str = "") -> JsonObject:
         return {"messages": [message.to_json() for message in phone.messages(to)]}
 
+    @app.get("/receipts")
+    def read_receipts() -> JsonObject:
+        return {"receipts": [receipt.to_json() for receipt in phone.receipts()]}
+
     @app.delete("/messages", status_code=204)
     def forget() -> None:
         phone.clear()
@@ -243,6 +272,9 @@ def _add_meta(app: FastAPI, phone: SimulatedPhone, manners: NextResponse) -> Non
         if not authorization.startswith("Bearer "):
             return _meta_error(401, 190, "Invalid OAuth access token")
         try:
+            if body.get("status") == "read":
+                phone.mark_read(body)
+                return JSONResponse({"success": True})
             message = phone.receive_from_meta(phone_number_id, body)
         except KeyError as error:
             return _meta_error(400, 100, f"Invalid parameter: {error}")

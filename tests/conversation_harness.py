@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from parlour.channels.envelope import Envelope
+from parlour.channels.read_receipts import ReadReceiptSenders
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.handoffs import hand_off
 from parlour.conversations.inbound_messages import SessionWakeup, WebMessage, receive_envelope, receive_web_message
@@ -79,7 +80,12 @@ class ConversationHarness:
     model: ScriptedModel = field(default_factory=ScriptedModel)
     embedder: Embedder = field(default_factory=WordEmbedder)
     owner: Callable[[str], object] | None = None
+    turn_queues: dict[str, FakeQueue] = field(init=False)
+    read_receipts: ReadReceiptSenders = field(default_factory=dict)
     extra_endpoints: dict[str, Endpoint] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.turn_queues = {"whatsapp": self.turns, "web": self.turns}
 
     @property
     def admin(self) -> Principal:
@@ -106,6 +112,7 @@ class ConversationHarness:
             clock=self.clock,
             sleep=lambda _: None,
             jitter=lambda low, _: low,
+            read_receipts=self.read_receipts,
         )
 
     def _builtin_tools(self) -> dict[str, BuiltinTool]:
@@ -127,7 +134,7 @@ class ConversationHarness:
             "metadata": {"sender_name": "Priya"},
         }
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
-        return receive_envelope(self.database, self.turns, self.wakeups, envelope, self.clock())
+        return receive_envelope(self.database, self.turn_queues, self.wakeups, envelope, self.clock())
 
     def run_as_owner(self, statement: str) -> None:
         """Change the schema of this test's database."""

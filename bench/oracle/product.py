@@ -294,7 +294,12 @@ class World:
             metadata={},
         )
         outcome = inbound_messages.receive_envelope(
-            self.database, self.turns, self.wakeups, envelope, self.clock(), store_media=self._keep_file
+            self.database,
+            {"whatsapp": self.turns, "web": self.turns},
+            self.wakeups,
+            envelope,
+            self.clock(),
+            store_media=self._keep_file,
         )
         assert outcome == "stored", outcome
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from cfnlint.decode import cfn_yaml  # type: ignore[import-untyped]
 
 from parlour.api.event_stream import LIVE_TIMING
+from parlour.conversations.store import BURST_WINDOW
 from parlour.infra import settings
 from parlour.infra.settings import Settings
 
@@ -325,6 +327,7 @@ def test_a_burst_waits_two_seconds_on_messaging_and_none_on_the_web(template: Js
         "MemoryQueue": 0,
         "IngestQueue": 0,
     }
+    assert timedelta(seconds=2) == BURST_WINDOW
 
 
 def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: Json) -> None:

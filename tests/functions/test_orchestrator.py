@@ -22,11 +22,18 @@ from tests.functions.deployed_function import (
     sqs_event,
     store_database_secret,
 )
+from tests.functions.fake_provider import FakeProvider, fake_provider
+
+__all__ = ["fake_provider"]
 
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, conversation: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
+    conversation: ConversationHarness,
+    database_name: str,
+    fake_provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Handler]:
     """The function in its deployment: no model key, and an embeddings endpoint that is away."""
     del conversation
@@ -42,6 +49,7 @@ def handler(
             model_secret="model",
             embedding_url="http://127.0.0.1:9",
             media_bucket="media",
+            whatsapp_base_url=fake_provider.url,
         )
         _forget()
         yield load_handler("orchestrator")
@@ -70,11 +78,20 @@ def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(
     assert conversation.query("SELECT count(*) > 0 FROM citations") == [(True,)]
 
 
-def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, conversation: ConversationHarness) -> None:
+def test_a_wake_of_a_held_session_is_left_to_its_worker(handler: Handler, conversation: ConversationHarness) -> None:
     conversation.send_whatsapp("How wide is the crack at C4?")
     conversation.query("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
-    assert failed_message_ids(handler(wake(conversation), LAMBDA_CONTEXT)) == ["id-0"]
-    assert conversation.query("SELECT count(*) FROM turns") == [(0,)]
+    assert failed_message_ids(handler(wake(conversation), LAMBDA_CONTEXT)) == []
+    assert conversation.query("SELECT has_pending_wake, (SELECT count(*) FROM turns) FROM sessions") == [(True, 0)]
+
+
+def test_a_message_to_metas_number_is_marked_as_read(
+    handler: Handler, conversation: ConversationHarness, fake_provider: FakeProvider
+) -> None:
+    boto3.client("secretsmanager").create_secret(Name="parlour/tenants/northbank/whatsapp", SecretString="token")
+    conversation.send_whatsapp("Hello", "wamid.1", provider="whatsapp_cloud", to="whatsapp:104729350000142")
+    assert failed_message_ids(handler(wake(conversation), LAMBDA_CONTEXT)) == []
+    assert [(one.message_id, one.is_typing) for one in fake_provider.phone.receipts()] == [("wamid.1", True)]
 
 
 def test_a_wake_that_is_none_goes_to_the_dead_letters(handler: Handler) -> None:

@@ -17,6 +17,8 @@ from parlour.bootstrap.model_providers import (
 )
 from parlour.bootstrap.model_providers import preload as preload_providers
 from parlour.bootstrap.tool_endpoints import make_endpoints
+from parlour.channels import provider_http
+from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.turn_context import TurnDependencies
 from parlour.conversations.turn_runner import run_session
@@ -52,6 +54,9 @@ def build_orchestrator() -> MessageHandler[JsonObject]:
         clock=lambda: datetime.now(UTC),
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
+        read_receipts={
+            "whatsapp_cloud": WhatsAppCloudProvider(provider_http.new_client(), settings.whatsapp_base_url, secrets)
+        },
         images=ImageResolver(functools.cache(lambda: clients.make_object_store(settings.media_bucket))),
     )
 

@@ -55,7 +55,6 @@ def build_receiver() -> MessageHandler[JsonObject]:
                     raise
                 waiting.send([intake_messages.file_retry_message(envelope)])
 
-        turn_queue = turns[envelope.channel]
-        receive_envelope(store, turn_queue, wakeups, envelope, now, keep_file, lambda rest: outbox.send([rest]))
+        receive_envelope(store, turns, wakeups, envelope, now, keep_file, lambda rest: outbox.send([rest]))
 
     return with_time_limit(store, settings, receiver)

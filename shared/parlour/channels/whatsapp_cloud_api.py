@@ -1,4 +1,4 @@
-"""Meta's send API for WhatsApp Cloud numbers: one text, question with buttons, or template message.
+"""Meta's send API for WhatsApp Cloud numbers: one text, question with buttons, or template message; read receipts.
 
 The answer is an honest word on whether it was taken.
 
@@ -8,7 +8,7 @@ of its codes comes from behind the gateway, so that the message was surely not t
 
 import httpx2
 
-from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.outgoing_message import ChannelAccount, OutgoingMessage
 from parlour.channels.provider_http import INVALID_REQUEST_ERRORS, NOT_SENT_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import (
     DeliveryUnknown,
@@ -31,6 +31,9 @@ _ACCESS_CODES = frozenset({0, 3, 10, 33, 190, *range(200, 300), 131005, 133010})
 """The token has expired or may not do this, or the number is none of ours any more: somebody has to mend that, and
 until then every reply waits."""
 
+_RECEIPT_SECONDS = 2
+"""For each phase of a request that marks a message as read."""
+
 _TOKEN_CODES = frozenset({0, 3, 190})
 _WINDOW_CLOSED_CODE = 131047
 _MAX_REASON_CHARS = 200
@@ -46,7 +49,7 @@ class WhatsAppCloudProvider:
 
     def deliver(self, outgoing: OutgoingMessage, /) -> str:
         """Send one message; the id (wamid) under which Meta took it. Errors as ChannelProvider says."""
-        headers = {"Authorization": f"Bearer {self._secrets.get(outgoing.secret_reference).strip()}"}
+        headers = self._headers(outgoing.secret_reference)
         url = f"{self._url}/{outgoing.phone_number_id}/messages"
         try:
             number = outgoing.recipient.removeprefix("+")
@@ -68,6 +71,28 @@ class WhatsAppCloudProvider:
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Meta did not answer after the message was sent") from error
         return _read_response(response)
+
+    def mark_read(self, account: ChannelAccount, message_id: str, /) -> None:
+        """Mark a message (wamid) and those before it as read, and show for 25 seconds that somebody types.
+
+        Raises the HTTP client's errors, and ParlourError when Meta refuses.
+        """
+        response = self._client.post(
+            f"{self._url}/{account.settings['phone_number_id']}/messages",
+            json={
+                "messaging_product": "whatsapp",
+                "status": "read",
+                "message_id": message_id,
+                "typing_indicator": {"type": "text"},
+            },
+            headers=self._headers(account.secret_reference),
+            timeout=_RECEIPT_SECONDS,
+        )
+        if not response.is_success:
+            raise ProviderRejected(f"Meta answered {response.status_code} to a read receipt")
+
+    def _headers(self, secret_reference: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._secrets.get(secret_reference).strip()}"}
 
 
 def is_token_refused(answer: JsonObject) -> bool:

@@ -99,7 +99,7 @@ def require_single_tenant(database: Database) -> None:
 
 def receive_envelope(
     database: Database,
-    turn_queue: FifoQueue,
+    turn_queues: Mapping[str, FifoQueue],
     wakeup_queue: DelayedQueue,
     envelope: Envelope,
     now: datetime,
@@ -109,7 +109,8 @@ def receive_envelope(
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
     Files are fetched in between, so that the turn has them; when that raises, the message comes again as a duplicate.
-    If it never comes again, a message on `wakeup_queue` has the session looked at. `send_wakeup` wakes the sender of a
+    If it never comes again, a message on `wakeup_queue` has the session looked at. The first message of a quiet thread
+    is not delayed: `turn_queues` has the queue without a delay as "web". `send_wakeup` wakes the sender of a
     reply that a status settled in part. A number that no active binding answers is acknowledged and counted: refusing
     it would only make the provider send it again and, in the end, disable the webhook. RetryError when the database or
     the queue is unavailable; the envelope is delivered again then and nothing happens twice.
@@ -136,7 +137,8 @@ def receive_envelope(
             outbox.wakeup_message(route.tenant_id, received.session_id, stored.notice_id, str(stored.notice_id))
         )
     if received.state == "unanswered" and not stored.is_deferred:
-        _send_wakeup(turn_queue, route.tenant_id, received, is_new=is_new, now=now)
+        queue = turn_queues["web" if received.is_quiet else envelope.channel]
+        _send_wakeup(queue, route.tenant_id, received, is_new=is_new, now=now)
     return "stored" if is_new else "duplicate"
 
 

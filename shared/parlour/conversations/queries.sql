@@ -1,8 +1,9 @@
 -- name: acquire_lease
 -- Take the session for one turn, unless another worker holds it; the token fences off everybody before. A lease that
--- the same worker took by a statement whose answer was lost is its own.
+-- the same worker took by a statement whose answer was lost is its own. The turn reads all that waits, so that wakes
+-- of before are served.
 UPDATE sessions
-   SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s
+   SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s, has_pending_wake = false
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
           last_event_number, entity_id,
@@ -12,9 +13,13 @@ RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS
                    WHERE a.tenant_id = sessions.tenant_id AND a.session_id = sessions.id AND a.state = 'asked')
               AS has_open_questions;
 
--- name: find_lease_end
--- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
-SELECT lease_until FROM sessions WHERE id = %(session_id)s;
+-- name: leave_wake
+-- Leave a wake to the worker that holds the session, if one still does: it looks for messages again when its turn ends.
+-- No row for a session that is gone.
+UPDATE sessions
+   SET has_pending_wake = COALESCE(lease_until > %(now)s, false)
+ WHERE id = %(session_id)s
+RETURNING has_pending_wake AS is_held;
 
 -- name: renew_lease
 -- Hold the session for longer, if it is still ours and was not let go.
@@ -238,6 +243,16 @@ SELECT m.id, m.channel, m.kind, m.body, m.received_at, m.joined_step, i.address 
  WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
  ORDER BY m.position;
 
+-- name: find_newest_received
+-- The newest of a turn's messages that a provider delivered, with the settings of the number that it came to.
+SELECT m.provider_message_id, m.channel, b.channels -> m.channel AS channel_settings, k.reference AS secret_reference
+  FROM messages m
+  JOIN bindings b ON b.id = m.binding_id
+  LEFT JOIN secrets k ON k.name = b.channels -> m.channel ->> 'api_key'
+ WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound' AND m.channel <> 'web' AND m.kind IN ('text', 'media')
+ ORDER BY m.position DESC
+ LIMIT 1;
+
 -- name: list_waiting_texts
 -- The texts of a session that no turn has read yet, in order of arrival.
 SELECT jsonb_agg(body ORDER BY position) AS texts
@@ -393,7 +408,7 @@ SELECT a.id AS approval_id, max(e.number) AS event_number
 -- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
 -- has its session looked at later, should its wake-up get lost. It brings back a session that was put away, and gives one
 -- that nobody named the title that it makes, if it makes one. The inbox has an event of what comes while a person is to
--- answer, and a snoozed conversation is back.
+-- answer, and a snoozed conversation is back. `is_quiet`: no turn is open, and nothing was written since `quiet_since`.
 WITH stored AS (
     INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
                           provider_message_id, sent_at, received_at, metadata)
@@ -426,7 +441,12 @@ WITH stored AS (
       FROM stored
      WHERE s.id = stored.session_id AND (s.archived_at IS NOT NULL OR s.titled_by = '' AND %(title)s <> '')
 )
-SELECT stored.id, stored.session_id, stored.state, s.wake_group FROM stored JOIN sessions s ON s.id = stored.session_id;
+SELECT stored.id, stored.session_id, stored.state, s.wake_group,
+       NOT EXISTS (SELECT FROM turns t WHERE t.session_id = s.id AND t.state = 'open')
+           AND COALESCE((SELECT b.received_at FROM messages b
+                          WHERE b.session_id = s.id AND b.direction = 'inbound' AND b.kind <> 'tool_result'
+                          ORDER BY b.position DESC LIMIT 1) < %(quiet_since)s, true) AS is_quiet
+  FROM stored JOIN sessions s ON s.id = stored.session_id;
 
 -- name: find_message_by_provider_id
 -- The message that a provider id of a binding belongs to.
@@ -505,7 +525,8 @@ ON CONFLICT DO NOTHING;
 -- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
 -- What was said gets its rows and vectors later. The text that was streamed is deleted a day later. What joined a turn
 -- that was stopped after its last completed step was read by no model: it waits for the next turn. A stop that came too
--- late is forgotten, and results that were stored with the turn for it wait for an answer.
+-- late is forgotten, and results that were stored with the turn for it wait for an answer. Whether a wake was left to the
+-- turn's worker is returned; no row for a turn that was over before.
 WITH unread AS (
     SELECT m.id
       FROM messages m JOIN turns t ON t.id = m.turn_id
@@ -552,7 +573,8 @@ UPDATE turns
        tool_messages = %(called)s, finished_at = %(now)s,
        stop_requested_at = CASE WHEN %(state)s = 'stopped' THEN stop_requested_at END,
        stop_cause = CASE WHEN %(state)s = 'stopped' THEN stop_cause END
- WHERE id = %(turn_id)s AND state = 'open';
+ WHERE id = %(turn_id)s AND state = 'open'
+RETURNING (SELECT s.has_pending_wake FROM sessions s WHERE s.id = %(session_id)s) AS has_pending_wake;
 
 -- name: insert_tool_result
 -- What a tool call came to, as a message of the session that asked for it: once per call and outcome. It is answered

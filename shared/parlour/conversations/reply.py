@@ -73,16 +73,17 @@ class _Committed:
     another."""
 
     removed_citations: int
+    has_pending_wake: bool
     jobs: list[DelayedJob]
     deliveries: list[PendingReply]
     notifications: list[DueWork]
 
 
-def commit_answer(running: TurnContext, answer: Answer) -> None:
+def commit_answer(running: TurnContext, answer: Answer) -> bool:
     """Commit the reply with everything that belongs to it, end the turn, release the session, then wake the others.
 
-    After the commit the turn is over: when a message to a queue is lost, the sweep or the next wake of the session
-    sends it again.
+    Return whether another worker left a wake of the session to this one. After the commit the turn is over: when a
+    message to a queue is lost, the sweep or the next wake of the session sends it again.
 
     Raises:
         LeaseLost: a newer worker has the session, or the turn was over already and keeps the reply that it has.
@@ -134,12 +135,14 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
                 )
                 outbox.enqueue(tx, delivery, now)
                 deliveries = outbox.list_pending(tx, session_id=lease.id)
-            is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
-            if is_first and not is_closed:  # a repeat of this very commit finds its own reply, and its turn over
+            closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
+            if is_first and closed is None:  # a repeat of this very commit finds its own reply, and its turn over
                 raise LeaseLost
             may_notify = notice or answer.is_question or answer.state == "failed"
             pending = notifications.list_pending(tx, lease.id) if may_notify else []
-            return _Committed(cited.removed_count, jobs, deliveries, pending)
+            # A repeat cannot tell, so it says yes: that only costs a look.
+            has_pending_wake = closed is None or closed.has_pending_wake
+            return _Committed(cited.removed_count, has_pending_wake, jobs, deliveries, pending)
 
         committed = running.feed.commit(commit)
 
@@ -153,6 +156,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
         removed_citations=committed.removed_citations,
     )
     _wake_others(running, answer, committed, now)
+    return committed.has_pending_wake
 
 
 def _wake_others(running: TurnContext, answer: Answer, committed: _Committed, now: datetime) -> None:

@@ -68,13 +68,6 @@ class PressedButton:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseEnd:
-    """Until when somebody holds a session; None when nobody does any more."""
-
-    lease_until: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class LockedSession:
     """A session that is looked at: its channel, and until when a worker has it."""
 
@@ -101,6 +94,13 @@ class PassedFence:
     """A write that the session's lease allows; `stop_cause` is why the turn is to end."""
 
     stop_cause: StopCause | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedTurn:
+    """A turn that is over; `has_pending_wake`: another worker left a wake of the session to the one that ran it."""
+
+    has_pending_wake: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +183,16 @@ class FinishedCallRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """What is known of a message once it is stored."""
+    """What is known of a message once it is stored.
+
+    is_quiet  whether it was new, no turn was open, and nothing was written in the `BURST_WINDOW` before it.
+    """
 
     id: UUID
     session_id: UUID
     state: str
     wake_group: int
+    is_quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.channels.attachment_content import MAX_FILE_WAIT
+from parlour.channels.read_receipts import ReceivedMessageRow
 from parlour.conversations.rows import (
     AnsweringSession,
     AnsweringTurn,
     AskedCall,
     Citation,
+    ClosedTurn,
     Event,
     FailedTurn,
     FeedEnd,
@@ -20,7 +22,6 @@ from parlour.conversations.rows import (
     InboundMessage,
     InboxTrigger,
     Lease,
-    LeaseEnd,
     LlmCall,
     LockedSession,
     NewAttachment,
@@ -56,6 +57,9 @@ SQL = Queries.for_module(__file__)
 
 #: How long the pieces of a streamed reply stay. A follower whose connection broke resumes within it.
 KEEP_STREAMED_TEXT = timedelta(days=1)
+
+#: How long after a message the next one belongs to the same burst: what the queue for messaging delays a wake by.
+BURST_WINDOW = timedelta(seconds=2)
 
 MAX_TURN_MESSAGES, MAX_TURN_BYTES = 50, 64 * 1024
 """What one turn answers at most; what somebody sends beyond that waits for the next turn."""
@@ -94,9 +98,15 @@ def count_running_turns(tx: Transaction, session_id: UUID, now: datetime) -> int
     return int(tx.value(SQL["count_running_turns"], session_id=session_id, now=now) or 0)
 
 
-def find_lease_end(tx: Transaction, session_id: UUID) -> LeaseEnd | None:
-    """Until when the session is held; None when there is no such session."""
-    return tx.first(SQL["find_lease_end"], LeaseEnd, session_id=session_id)
+def leave_wake(tx: Transaction, session_id: UUID, now: datetime) -> bool | None:
+    """Leave a wake to the worker that holds the session; False when nobody does any more, None without a session."""
+    is_held: bool | None = tx.value(SQL["leave_wake"], session_id=session_id, now=now)
+    return is_held
+
+
+def find_newest_received(tx: Transaction, turn_id: UUID) -> ReceivedMessageRow | None:
+    """Return the newest of a turn's messages that a provider delivered; None for the web's and results of tools."""
+    return tx.first(SQL["find_newest_received"], ReceivedMessageRow, turn_id=turn_id)
 
 
 def lock_session(tx: Transaction, session_id: UUID) -> LockedSession | None:
@@ -342,7 +352,8 @@ def find_newest_numbers(tx: Transaction, session_ids: Collection[UUID]) -> dict[
 
 def insert_message(tx: Transaction, message: NewMessage) -> StoredMessage | None:
     """Store an inbound message; None when its provider id was there already. It may name its session."""
-    return tx.first(SQL["insert_message"], StoredMessage, **_row_columns(message), title=title.make_title(message.body))
+    values = {"title": title.make_title(message.body), "quiet_since": message.received_at - BURST_WINDOW}
+    return tx.first(SQL["insert_message"], StoredMessage, **_row_columns(message), **values)
 
 
 def has_message(tx: Transaction, binding_id: UUID, provider_message_id: str) -> bool:
@@ -421,13 +432,16 @@ def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
     tx.run_many(SQL["insert_citation"], [_row_columns(citation) for citation in citations])
 
 
-def finish_turn(tx: Transaction, lease: Lease, turn_id: UUID, end: TurnEnd, stage_ms: dict[str, Json]) -> bool:
-    """Close the turn, settle its inputs and let the session go; False when it was closed before.
+def finish_turn(
+    tx: Transaction, lease: Lease, turn_id: UUID, end: TurnEnd, stage_ms: dict[str, Json]
+) -> ClosedTurn | None:
+    """Close the turn, settle its inputs and let the session go; None when it was closed before.
 
     The tenant is marked as one with something to embed, as `index.pending.mark` does it.
     """
-    closed = tx.run(
+    return tx.first(
         SQL["finish_turn"],
+        ClosedTurn,
         session_id=lease.id,
         token=lease.token,
         turn_id=turn_id,
@@ -441,7 +455,6 @@ def finish_turn(tx: Transaction, lease: Lease, turn_id: UUID, end: TurnEnd, stag
         embed_by=end.at + SWEEP_DELAY,
         delete_text_at=end.at + KEEP_STREAMED_TEXT,
     )
-    return closed > 0
 
 
 def delete_streamed_text(tx: Transaction, before: datetime, limit: int) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from parlour.channels.read_receipts import ReadReceiptSenders, ReceivedMessageRow
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
@@ -45,6 +46,7 @@ class TurnDependencies:
     default_cap_usd       US dollars a day for a tenant without a cap of its own.
     linked_records_cache  records with their links, read less than a minute ago.
     images                loads the bytes of the images that prompts name.
+    read_receipts         providers that show that a message was read and somebody types.
     """
 
     database: Database
@@ -63,12 +65,14 @@ class TurnDependencies:
     jitter: Callable[[float, float], float]
     linked_records_cache: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
     images: ImageResolver = field(default_factory=ImageResolver)
+    read_receipts: ReadReceiptSenders = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class TurnContext:
     """One turn while it runs, under its lease.
 
+    newest_received   the newest of its messages that a provider delivered.
     access            what the user may do, once the turn's material was read.
     link_hosts        the hosts that links of the reply may lead to.
     canned_texts      the canned replies of the turn's agent, once its material was read.
@@ -84,6 +88,7 @@ class TurnContext:
     feed: EventFeed
     stage_timer: StageTimer
     seconds_left: Callable[[], float]
+    newest_received: ReceivedMessageRow | None = None
     access: Access | None = None
     link_hosts: frozenset[str] = frozenset()
     canned_texts: CannedTexts = field(default_factory=CannedTexts)

@@ -1,12 +1,12 @@
 """One turn, from the wake-up to the reply. Resumed after a crash it goes on from what is committed."""
 
-import math
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
 from parlour.channels import outbox
+from parlour.channels.read_receipts import ReceivedMessageRow
 from parlour.conversations import approval_answers, approval_requests, canned_replies, store, turn_openings
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed, tell_of_beginning
@@ -23,6 +23,7 @@ from parlour.conversations.step import ask_model
 from parlour.conversations.tool_execution import run_requested_tools
 from parlour.conversations.turn_context import TurnContext, TurnDependencies
 from parlour.conversations.turn_recall import add_recalled_items
+from parlour.conversations.typing_indicator import show_typing
 from parlour.infra import log
 from parlour.infra.errors import (
     LeaseHeld,
@@ -54,11 +55,11 @@ MAX_ATTEMPTS = 3
 def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_left: Callable[[], float]) -> None:
     """Answer what is unanswered in the session, if anything is.
 
-    The lease is renewed while the turn runs, until the invocation's deadline at the latest. Raises RetryError
-    (LeaseHeld when another worker is at it) or whatever unexpected broke the turn, so that the wake is delivered
-    again; after three attempts the turn is failed instead. An attempt that a RetryError ended (the database was
-    away, or the time was over, say) is not the turn's fault and is not counted; one that a statement ended which
-    takes too long is.
+    The lease is renewed while the turn runs, until the invocation's deadline at the latest. A wake that finds another
+    worker at the session is left to it: that one looks again when its turn ends. Raises RetryError or whatever
+    unexpected broke the turn, so that the wake is delivered again; after three attempts the turn is failed instead. An
+    attempt that a RetryError ended (the database was away, or the time was over, say) is not the turn's fault and is
+    not counted; one that a statement ended which takes too long is.
     """
     principal = system_principal(wakeup.tenant_id)
     if _postpone_above_share(dependencies, wakeup):
@@ -70,12 +71,17 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
         for row in waiting:
             outbox.send_wakeup(dependencies.outbox_queue, principal.tenant_id, wakeup.session_id, row.id, row.attempts)
         return
+    # The wake of a resumed turn may have been a later message's, used up by the turn that an earlier worker left open.
+    has_more = not running.turn.is_new
     try:
-        with renew_lease(dependencies.database, principal.tenant_id, running.lease, dependencies.clock, seconds_left):
+        with (
+            show_typing(dependencies.read_receipts, running.newest_received),
+            renew_lease(dependencies.database, principal.tenant_id, running.lease, dependencies.clock, seconds_left),
+        ):
             answer = _produce_answer(running)
             if answer.state != "stopped":
                 answer = answer.with_questions(approval_requests.open_questions(running, answer.is_question))
-            commit_answer(running, answer)
+            has_more |= commit_answer(running, answer)
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError as problem:
@@ -86,8 +92,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
         if running.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(running):
             _release_session(running, counts_attempt=True)
             raise
-    if not running.turn.is_new:
-        # This wake may have been a later message's, used up by the turn that an earlier worker left open.
+    if has_more:
         run_session(dependencies, wakeup, seconds_left)
 
 
@@ -130,14 +135,10 @@ def _begin_turn(
     until, holder, turn_id = lease_end(now, seconds_left), uuid7(now), uuid7(now)
     approved: list[QueueMessage] = []
 
-    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...]] | None:
+    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...], ReceivedMessageRow | None] | None:
         lease = store.acquire_lease(tx, session_id, holder, now, until)
         if lease is None:
-            if (held := store.find_lease_end(tx, session_id)) is not None:
-                raise LeaseHeld(
-                    retry_after=max(1, math.ceil((held.lease_until - now).total_seconds())) if held.lease_until else 1
-                )
-            log.warning("session_not_found", tenant_id=principal.tenant_id, session_id=session_id)
+            _leave_wake(tx, principal, session_id, now)
             return None
         if lease.has_open_questions:
             approved[:] = approval_answers.take_answers(tx, principal.tenant_id, lease, now)
@@ -149,7 +150,8 @@ def _begin_turn(
             if not turn.is_new:  # the one before died or gave up, so this one is looked after closely
                 work_due.schedule(tx, "session", session_id, until)
             is_followed = _is_followed(lease, inputs)
-            return tell_of_beginning(tx, lease, turn, now) if is_followed else lease, turn, tuple(inputs)
+            told = tell_of_beginning(tx, lease, turn, now) if is_followed else lease
+            return told, turn, tuple(inputs), _find_newest_received(tx, turn, inputs)
         # A turn whose messages are gone has nothing to say; left open, it would stand before all that comes
         # after it.
         log.warning("empty_turn_closed", turn_id=turn.id, session_id=lease.id)
@@ -160,7 +162,7 @@ def _begin_turn(
     _send_approved_calls(services, approved)
     if begun is None:
         return None
-    lease, turn, inputs = begun
+    lease, turn, inputs, newest_received = begun
     if not turn.is_new:
         work = DueWork(principal.tenant_id, "session", session_id, lease.expires_at)
         work_due.send_wakeup(services.wakeup_queue, work, now)
@@ -168,7 +170,22 @@ def _begin_turn(
     stages.add_between("wait", inputs[0].received_at, now)
     feed = EventFeed(principal, services.database, lease, turn.id, services.clock, _is_followed(lease, inputs))
     feed.stop.record(turn.stop_cause)
-    return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
+    return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left, newest_received)
+
+
+def _leave_wake(tx: Transaction, principal: Principal, session_id: UUID, now: datetime) -> None:
+    """Leave the wake to the worker that holds the session; LeaseHeld when that one ended between two looks."""
+    is_held = store.leave_wake(tx, session_id, now)
+    if is_held is None:
+        log.warning("session_not_found", tenant_id=principal.tenant_id, session_id=session_id)
+    if is_held is False:
+        raise LeaseHeld(retry_after=1)
+
+
+def _find_newest_received(
+    tx: Transaction, turn: OpenTurn, inputs: Sequence[InboundMessage]
+) -> ReceivedMessageRow | None:
+    return store.find_newest_received(tx, turn.id) if any(one.channel != "web" for one in inputs) else None
 
 
 def _is_followed(lease: Lease, inputs: Sequence[InboundMessage]) -> bool:

@@ -143,6 +143,7 @@ class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, Sp
     bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
+    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
 class IngestSettings(DatabaseSettings, SpendSettings):

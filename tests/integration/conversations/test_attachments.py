@@ -178,7 +178,7 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(conversation: Con
             metadata={},
         )
         desk = conversation
-        inbound_messages.receive_envelope(desk.database, desk.turns, desk.wakeups, sent, desk.clock(), keep)
+        inbound_messages.receive_envelope(desk.database, desk.turn_queues, desk.wakeups, sent, desk.clock(), keep)
 
     with pytest.raises(ProviderUnavailable):
         deliver()

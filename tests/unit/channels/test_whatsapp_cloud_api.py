@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from parlour.channels.buttons import Button
-from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.outgoing_message import ChannelAccount, OutgoingMessage
 from parlour.channels.templates import FilledTemplate
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.errors import (
@@ -43,6 +43,33 @@ def asked(outgoing: OutgoingMessage) -> tuple[httpx2.Request, dict[str, Any]]:
     client = httpx2.Client(transport=httpx2.MockTransport(take))
     assert WhatsAppCloudProvider(client, "https://graph.example/", Safe()).deliver(outgoing) == "wamid.1"
     return requests[0], json.loads(requests[0].content)
+
+
+def test_a_read_receipt_is_the_one_that_meta_documents() -> None:
+    requests: list[httpx2.Request] = []
+
+    def take(request: httpx2.Request) -> httpx2.Response:
+        requests.append(request)
+        return httpx2.Response(200, json={"success": True})
+
+    client = httpx2.Client(transport=httpx2.MockTransport(take))
+    account = ChannelAccount("whatsapp_cloud", "parlour/meta", {"phone_number_id": "106540352242922"})
+    WhatsAppCloudProvider(client, "https://graph.example/", Safe()).mark_read(account, "wamid.1")
+
+    assert str(requests[0].url) == "https://graph.example/v23.0/106540352242922/messages"
+    assert requests[0].headers["authorization"] == "Bearer token of parlour/meta"
+    assert json.loads(requests[0].content) == {
+        "messaging_product": "whatsapp",
+        "status": "read",
+        "message_id": "wamid.1",
+        "typing_indicator": {"type": "text"},
+    }
+
+
+def test_a_refused_read_receipt_is_an_error() -> None:
+    account = ChannelAccount("whatsapp_cloud", "parlour/meta", {"phone_number_id": "1"})
+    with pytest.raises(ProviderRejected, match="400"):
+        answered(400, {"error": {"code": 131009}}).mark_read(account, "wamid.1")
 
 
 def test_the_request_is_the_one_that_meta_documents() -> None:
