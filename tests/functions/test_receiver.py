@@ -106,13 +106,13 @@ def test_news_of_an_early_part_wake_the_sender_of_the_rest(handler: Handler, con
     assert (conversation.query("SELECT state FROM outbox"), woken("outbox")) == ([("pending",)], 1)
 
 
-def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(
+def test_a_batch_is_stored_in_order_and_only_its_first_message_is_not_delayed(
     handler: Handler, conversation: ConversationHarness
 ) -> None:
     assert failed_message_ids(handler(sqs_event(envelope(1), envelope(2), envelope(3)), LAMBDA_CONTEXT)) == []
     stored = conversation.query("SELECT body FROM messages ORDER BY position")
     assert stored == [("Question 1",), ("Question 2",), ("Question 3",)]
-    assert (woken("turns_messaging"), woken("turns_web")) == (3, 0)
+    assert (woken("turns_messaging"), woken("turns_web")) == (2, 1)
 
 
 def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(
@@ -178,7 +178,7 @@ def test_a_photo_is_stored_woken_for_and_kept(
     key = f"tenant/{conversation.tenant_id}/media/{message_id}"
     assert media["stored"]["key"] == key  # type: ignore[index]
     assert boto3.client("s3").get_object(Bucket="media", Key=key)["Body"].read() == phone.SAMPLE_PHOTO
-    assert woken("turns_messaging") == 1
+    assert woken("turns_web") == 1
 
     ((session_id,),) = conversation.query("SELECT session_id FROM messages")
     conversation.model.script = [text_answer("A blank page.")]

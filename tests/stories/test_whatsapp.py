@@ -57,15 +57,21 @@ def test_same_webhook_ten_times_makes_one_turn(running_stack: Stack, operator: A
     assert len(phone.received()) == 2
 
 
-def test_burst_of_messages_gets_one_reply(operator: Api, phone: Phone) -> None:
+def test_burst_of_messages_gets_one_or_two_replies(operator: Api, phone: Phone) -> None:
     questions = ["How wide is the crack at C4?", "When does the crane come?", "When is the progress meeting?"]
     with ThreadPoolExecutor(3) as three:
         list(three.map(phone.write, questions))
     phone.reply()
     (session,) = operator.sessions_of(phone.number)
-    (turn,) = operator.turns(session["id"])
-    assert {message["text"] for message in turn["input_messages"]} == set(questions)
-    assert len(phone.received()) == 1
+
+    def answered() -> list[str]:
+        turns = operator.turns(session["id"])
+        return [one["text"] for turn in turns if turn["state"] == words.ANSWERED for one in turn["input_messages"]]
+
+    until(lambda: len(answered()) >= len(questions), "a turn for each message")
+    until(lambda: len(phone.received()) == len(operator.turns(session["id"])), "every turn's reply")
+    assert sorted(answered()) == sorted(questions)
+    assert len(phone.received()) <= 2
 
 
 def test_webhook_with_a_wrong_token_or_signature_is_refused(running_stack: Stack, operator: Api, phone: Phone) -> None:
