@@ -2,7 +2,7 @@
 
 channels.whatsapp   provider: gupshup         app, source, api_key
                     provider: whatsapp_cloud  phone_number_id, api_key
-                    either                    templates, which `templates` describes
+                    either                    templates, which `templates` describes; interim_seconds: until a line says that the reply takes longer
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ from parlour.infra.json_values import JsonObject
 
 CUSTOMER_SERVICE_WINDOW = timedelta(hours=24)
 """How long after the user last wrote WhatsApp takes free text."""
+
+DEFAULT_INTERIM_SECONDS = 15
+"""Until a line says that the reply takes longer, where the channel's settings do not say; 0: never."""
 
 _REQUIRED_SETTINGS = {"gupshup": ("app", "source"), "whatsapp_cloud": ("phone_number_id",)}
 

@@ -22,6 +22,7 @@ type ReplyCause = Literal[
     "person_late",
     "closed_hours",
     "turn_stopped",
+    "still_working",
     "question",
     "question_answer",
     "questions_answer",
@@ -42,6 +43,7 @@ person_approves       it does, because a person has to agree first.
 person_late           a person takes longer than they should.
 closed_hours          it waits for a person, and nobody is on duty; {opening} is the next time somebody is.
 turn_stopped          the user or a member of the tenant stopped the answer, on messaging.
+still_working         a turn on messaging takes longer than usual; its reply follows.
 question              the user is asked before something is done; the exact effect follows.
 question_answer       what to answer to one question; {until} is when it expires.
 questions_answer      what to answer where several are open.
@@ -85,6 +87,7 @@ PERSON_APPROVES_REPLY = (
 PERSON_LATE_REPLY = "It takes longer than usual until a colleague answers. We have not forgotten you."
 CLOSED_HOURS_REPLY = "Nobody is on duty at the moment. A colleague answers you here from {opening}."
 TURN_STOPPED_REPLY = "Stopped."
+STILL_WORKING_REPLY = "I am still working on this. My answer follows."
 DAILY_CAP_REPLY = "I have answered all I can for today. Please write again tomorrow."
 
 _EMPTY_MESSAGE_REPLY = "Your message arrived without any text. What would you like to know?"
@@ -106,6 +109,7 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "person_late": PERSON_LATE_REPLY,
     "closed_hours": CLOSED_HOURS_REPLY,
     "turn_stopped": TURN_STOPPED_REPLY,
+    "still_working": STILL_WORKING_REPLY,
     "question": "Shall I do this?",
     "question_answer": "Reply yes or no. I can wait until {until}.",
     "questions_answer": "Reply with the number and yes or no, such as “1 yes”. I can wait until {until}.",
@@ -116,6 +120,7 @@ _TEXTS: Mapping[ReplyCause, str] = {
 _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
     "en": _TEXTS,
     "de": {
+        "still_working": "Ich bin noch dabei. Die Antwort folgt.",
         "question": "Soll ich das tun?",
         "question_answer": "Antworten Sie mit ja oder nein. Ich kann bis {until} warten.",
         "questions_answer": "Antworten Sie mit der Nummer und ja oder nein, etwa „1 ja“. Ich kann bis {until} warten.",
@@ -123,6 +128,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_no": "Nein",
     },
     "es": {
+        "still_working": "Sigo trabajando en ello. Le respondo en cuanto termine.",
         "question": "¿Lo hago?",
         "question_answer": "Responda sí o no. Puedo esperar hasta el {until}.",
         "questions_answer": "Responda con el número y sí o no, por ejemplo «1 sí». Puedo esperar hasta el {until}.",
@@ -130,6 +136,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_no": "No",
     },
     "fr": {
+        "still_working": "J'y travaille encore. La réponse suit.",
         "question": "Dois-je faire ceci ?",
         "question_answer": "Répondez oui ou non. Je peux attendre jusqu'au {until}.",
         "questions_answer": "Répondez par le numéro et oui ou non, comme « 1 oui ». Je peux attendre jusqu'au {until}.",
@@ -137,6 +144,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_no": "Non",
     },
     "hi": {
+        "still_working": "इस पर काम चल रहा है। जवाब थोड़ी देर में आएगा।",
         "question": "क्या मैं यह करूँ?",
         "question_answer": "हाँ या नहीं में उत्तर दें। मैं {until} तक इंतज़ार कर सकता हूँ।",
         "questions_answer": "संख्या के साथ हाँ या नहीं लिखें, जैसे “1 हाँ”। मैं {until} तक इंतज़ार कर सकता हूँ।",
@@ -144,6 +152,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_no": "नहीं",
     },
     "mr": {
+        "still_working": "यावर काम सुरू आहे. उत्तर थोड्या वेळात येईल.",
         "question": "मी हे करू का?",
         "question_answer": "हो किंवा नाही असे उत्तर द्या. मी {until} पर्यंत थांबू शकतो.",
         "questions_answer": "क्रमांकासह हो किंवा नाही लिहा, जसे “1 हो”. मी {until} पर्यंत थांबू शकतो.",
@@ -151,7 +160,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_no": "नाही",
     },
 }
-"""What is built in besides English: the questions, in the languages whose yes and no `approvals.typed_answer` reads."""
+"""What is built in besides English, in the languages whose yes and no `approvals.typed_answer` reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,17 @@ def lease_end(now: datetime, seconds_left: Callable[[], float]) -> datetime:
 
 @contextmanager
 def renew_lease(
-    database: Database, tenant_id: UUID, lease: Lease, clock: Callable[[], datetime], seconds_left: Callable[[], float]
+    database: Database,
+    tenant_id: UUID,
+    lease: Lease,
+    clock: Callable[[], datetime],
+    seconds_left: Callable[[], float],
+    after_renewal: Callable[[Database], None] = lambda _database: None,
 ) -> Iterator[None]:
-    """Renew the lease every five seconds, on a connection of its own, until the block ends or the lease is lost."""
+    """Renew the lease every five seconds, on a connection of its own, until the block ends or the lease is lost.
+
+    after_renewal  is called with that connection after each renewal; a RetryError of it is logged.
+    """
     ended = threading.Event()
 
     def renew(tx: Transaction) -> bool:
@@ -42,6 +50,7 @@ def renew_lease(
             try:
                 if not own.run(tenant_id, renew):
                     break
+                after_renewal(own)
             except RetryError as problem:
                 log.warning("lease_not_renewed", tenant_id=tenant_id, session_id=lease.id, code=problem.code)
         own.close()

@@ -12,6 +12,7 @@ from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed, tell_of_beginning
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.interim_line import InterimLine
 from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Journal, Reply, RunTools, next_step
 from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
@@ -76,7 +77,14 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     try:
         with (
             show_typing(dependencies.read_receipts, running.newest_received),
-            renew_lease(dependencies.database, principal.tenant_id, running.lease, dependencies.clock, seconds_left),
+            renew_lease(
+                dependencies.database,
+                principal.tenant_id,
+                running.lease,
+                dependencies.clock,
+                seconds_left,
+                InterimLine(running).send_if_due,
+            ),
         ):
             answer = _produce_answer(running)
             if answer.state != "stopped":

@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 
+from parlour.channels.outgoing_message import DEFAULT_INTERIM_SECONDS
 from parlour.conversations.canned_replies import ReplyCause
 from parlour.packs import field_formats
 from parlour.packs.pack_model import PackModel
@@ -267,6 +268,11 @@ class WhatsAppChannel(PackModel):
     )
     templates: Annotated[tuple[WhatsAppTemplate, ...], Field(max_length=100)] = Field(
         default=(), description="The approved messages for users who last wrote more than a day ago."
+    )
+    interim_seconds: Annotated[int, Field(ge=0, le=120)] = Field(
+        default=DEFAULT_INTERIM_SECONDS,
+        description="After how many seconds without a reply the user is told that the agent is still working "
+        "(`still_working` of `replies`), to the next five seconds; 0: never.",
     )
 
 
