@@ -10,7 +10,8 @@ stop_ms  from the stop to the committed `done`, by what the turn was doing: `mod
          off, `heavy`: a heavy read under way in its dispatcher while the model writes, `approval`: a turn that ended
          with a question. For `heavy`, `tool_ended_ms` is when the dispatcher gave the call up.
 
-How long followers wait for the first words, and whether they resume without a gap: `bench/streaming_latency.py`.
+How long followers wait for the first words, and whether they resume without a gap: `bench/streaming_latency.py`. How
+long people on WhatsApp wait: `bench/phone_latency.py`.
 """
 
 import logging
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from bench import report, streaming_latency
+from bench import phone_latency, report, streaming_latency
 from local import temporary_database
 from parlour.conversations import stop_requests
 from parlour.conversations.inbound_messages import SessionWakeup
@@ -131,7 +132,9 @@ def main() -> None:
     logging.disable(logging.INFO)
     waits = streaming_latency.measure()
     streaming_latency.show(waits)
-    report.write(options.json, {**stops, **waits})
+    phones = phone_latency.measure()
+    phone_latency.show(phones)
+    report.write(options.json, {**stops, **waits, **phones})
 
 
 def measure_stop(harness: ConversationHarness, scenario: Scenario, rounds: int) -> dict[str, report.Cell]:

@@ -41,8 +41,11 @@ _WAITS = ("first_event_ms", "first_text_over_model_ms")
 _FIRST_TOKEN_SECONDS = 0.3
 _SECONDS_PER_WORD = 0.02
 _WORDS = "The crane comes on Friday at nine, when the north gate is free again. " * 3
-_MAX_CONNECTIONS = 300
-_LIMITS = json.dumps(
+MODEL_SECONDS = _FIRST_TOKEN_SECONDS + _SECONDS_PER_WORD * len(_WORDS.split(" "))
+"""What the model takes for a reply."""
+
+MAX_CONNECTIONS = 300
+LIMITS = json.dumps(
     {"address_per_minute": 6_000, "new_visitors_per_minute": 6_000, "binding_per_minute": 6_000, "anonymous_share": 1}
 )
 """All followers come from one address."""
@@ -92,11 +95,11 @@ class Wait:
 def measure() -> dict[str, Any]:
     """Return the figures by the number of followers at once."""
     with temporary_database.temporary_cluster() as cluster:
-        cluster.set_max_connections(_MAX_CONNECTIONS)
+        cluster.set_max_connections(MAX_CONNECTIONS)
         with closing(temporary_database.create_migrated_database(cluster)) as database:
             harness = open_conversation_harness(database, datetime.now(UTC))
             harness.clock = lambda: datetime.now(UTC)  # type: ignore[assignment]
-            harness.query(f"UPDATE bindings SET limits = '{_LIMITS}' RETURNING id")
+            harness.query(f"UPDATE bindings SET limits = '{LIMITS}' RETURNING id")
             harness.max_tenant_turns = max(FOLLOWERS)
             where = cluster.connection_parameters("scratch", APP_ROLE, temporary_database.APP_PASSWORD)
             with run_live_api(harness, lambda: Database(connector(where))) as api:
