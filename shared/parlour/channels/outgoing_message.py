@@ -2,7 +2,8 @@
 
 channels.whatsapp   provider: gupshup         app, source, api_key
                     provider: whatsapp_cloud  phone_number_id, api_key
-                    either                    templates, which `templates` describes; interim_seconds: until a line says that the reply takes longer
+                    either                    templates, which `templates` describes
+                                              interim_seconds, until a line says that the reply takes longer
 """
 
 from collections.abc import Sequence
