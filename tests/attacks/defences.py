@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import psycopg
 
 from parlour.api.routes import embedded_chat
-from parlour.conversations import outgoing_links, reply, tool_execution
+from parlour.conversations import attachment_uploads, outgoing_links, reply, tool_execution
+from parlour.infra.postgres import Transaction
 from parlour.records import crud, record_links
-from parlour.tenancy import access, rate_limits
+from parlour.tenancy import access, rate_limits, users
 from parlour.tenancy import store as tenancy_store
 from parlour.tenancy.limits import Limits
 from parlour.tools import effects
@@ -64,6 +66,17 @@ def _embed_anywhere(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(embedded_chat, "list_embed_origins", lambda _channels: origins))
 
 
+def _share_sessions(_desk: ConversationHarness, stack: ExitStack) -> None:
+    find_own = attachment_uploads.store.find_own_session
+
+    def find_anybodys(tx: Transaction, session_id: UUID, _user_id: UUID) -> attachment_uploads.WritableSession | None:
+        found = tenancy_store.find_session(tx, session_id)
+        return find_own(tx, session_id, found.user_id) if found else None
+
+    stack.enter_context(patch.object(users, "_can_read", lambda *_: True))
+    stack.enter_context(patch.object(attachment_uploads.store, "find_own_session", find_anybodys))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
@@ -74,6 +87,7 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "token-epoch": _keep_tokens,
     "links": _keep_links,
     "embed-hosts": _embed_anywhere,
+    "own-session": _share_sessions,
 }
 """By the name that `--without` knows them by."""
 

@@ -51,6 +51,17 @@ def test_only_new_turns_are_read(web_conversation: ExtractionConversation) -> No
     assert len(web_conversation.reader.requests) == 2
 
 
+@pytest.mark.parametrize(("channel", "is_read"), [("web", True), ("whatsapp", False)])
+def test_of_a_stopped_turn_the_user_s_words_are_read_and_a_reply_that_they_saw(
+    web_conversation: ExtractionConversation, channel: str, is_read: bool
+) -> None:
+    web_conversation.desk.query("UPDATE turns SET state = 'stopped' RETURNING id")
+    web_conversation.desk.query(f"UPDATE messages SET channel = '{channel}' RETURNING id")
+    web_conversation.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert web_conversation.facts() == {"about.software": "Tally"}
+    assert ("I see." in web_conversation.last_prompt()) == is_read
+
+
 def test_what_is_known_is_told_and_not_taken_twice(web_conversation: ExtractionConversation) -> None:
     web_conversation.say("My name is Meera.")
     web_conversation.run_extraction(extraction_answer(proposed_fact("name", "Meera", 2)))

@@ -57,6 +57,20 @@ def test_it_goes_on_from_the_last_one_and_reads_only_what_is_new(web_conversatio
     assert [row[:2] for row in web_conversation.versions()] == [(1, 6), (2, 12)]
 
 
+def test_a_reply_that_was_stopped_before_it_was_sent_was_not_said(web_conversation: LongConversation) -> None:
+    web_conversation.run_turns(9)
+    for turn, channel in ((2, "whatsapp"), (3, "web")):
+        web_conversation.desk.query(f"UPDATE turns SET state = 'stopped' WHERE number = {turn} RETURNING id")
+        web_conversation.desk.query(
+            f"UPDATE messages SET channel = '{channel}' WHERE body = 'Tower {turn} stands.' RETURNING id"
+        )
+    web_conversation.run_summary_job(summary_answer(TEXT))
+    asked = web_conversation.summariser_prompt()
+    assert "What of tower 2?" in asked
+    assert "Tower 2 stands." not in asked
+    assert "Tower 3 stands." in asked
+
+
 def test_what_it_lost_is_kept_word_for_word_and_told_beside_it(web_conversation: LongConversation) -> None:
     web_conversation.ask("My policy is PX-48213 and I paid Rs 45,000.", text_answer("I will call you on Friday."))
     web_conversation.run_turns(8, first=2)

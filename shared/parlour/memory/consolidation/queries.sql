@@ -9,24 +9,24 @@ SELECT s.tenant_id, 'consolidation', s.id, s.last_active_at + %(silent)s
  WHERE s.id = %(session_id)s AND s.visibility = 'private'
    AND (SELECT count(*) FROM turns t
          WHERE t.session_id = s.id AND t.number > GREATEST(s.consolidated_turn, s.shared_until_turn)
-           AND t.state = 'answered') > %(turns)s
+           AND t.state IN ('answered', 'stopped')) > %(turns)s
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, failures = 0, problem = NULL
       WHERE work_due.leased_until IS NULL;
 
 -- name: find_silent_session
--- A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after.
+-- A session: since when it is silent, up to which turn it was consolidated, how many turns came after that were answered or stopped.
 SELECT s.last_active_at, GREATEST(s.consolidated_turn, s.shared_until_turn) AS consolidated_turn,
        (SELECT count(*) FROM turns t
          WHERE t.session_id = s.id AND t.number > GREATEST(s.consolidated_turn, s.shared_until_turn)
-           AND t.state = 'answered')::int AS turn_count
+           AND t.state IN ('answered', 'stopped'))::int AS turn_count
   FROM sessions s
  WHERE s.id = %(session_id)s AND s.visibility = 'private';
 
 -- name: find_window_end
--- The number of the last of a session's next answered turns, so many at most.
+-- The number of the last of a session's next turns that were answered or stopped, so many at most.
 SELECT n.number
   FROM (SELECT t.number FROM turns t
-         WHERE t.session_id = %(session_id)s AND t.number > %(after)s AND t.state = 'answered'
+         WHERE t.session_id = %(session_id)s AND t.number > %(after)s AND t.state IN ('answered', 'stopped')
          ORDER BY t.number LIMIT %(most)s) n
  ORDER BY n.number DESC LIMIT 1;
 

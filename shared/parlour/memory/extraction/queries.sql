@@ -47,7 +47,7 @@ HAVING count(*) > 0;
 -- name: read_lines
 -- The messages of some of the session's turns, in order; what a tool answered is not among them, and nothing of a turn
 -- that failed: somebody may yet have it answered, as a later one. Nor a reply that was drawn from what is deleted or
--- above the clearance by now.
+-- above the clearance by now, nor one that was stopped before it was sent: only on the web it was read as it came.
 WITH closed AS MATERIALIZED (
     SELECT DISTINCT source.turn_id
       FROM (SELECT array_agg(t.id) AS ids FROM turns t
@@ -60,8 +60,9 @@ SELECT t.number AS turn_number, m.id, m.direction,
   FROM turns t
   JOIN messages m ON m.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s
-   AND t.state = 'answered' AND m.kind <> 'tool_result'
-   AND (m.direction = 'inbound' OR t.id NOT IN (SELECT turn_id FROM closed))
+   AND t.state IN ('answered', 'stopped') AND m.kind <> 'tool_result'
+   AND (m.direction = 'inbound'
+        OR (t.state = 'answered' OR m.channel = 'web') AND t.id NOT IN (SELECT turn_id FROM closed))
  ORDER BY t.number, m.position;
 
 -- name: advance_extraction_cursor
