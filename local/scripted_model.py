@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -40,6 +40,8 @@ class Script:
 
     background_reply   what it says, unsigned, where it is asked without tools (memory extraction, say).
     pause_seconds      time before it begins to answer.
+    interruption       what befalls a turn while its model is asked: a name that `on_interruption` of the server knows.
+    interrupts_after_tools  not in the first answer, but in the one to the tools' results.
     input_tokens, output_tokens   what the answer is said to have cost.
     """
 
@@ -48,6 +50,8 @@ class Script:
     later_reply: str = "That has come in now."
     background_reply: str = ""
     pause_seconds: float = 0.0
+    interruption: str = ""
+    interrupts_after_tools: bool = False
     input_tokens: int = 1_000
     output_tokens: int = 50
 
@@ -62,9 +66,13 @@ class RequestCounts:
 
 
 class ScriptedModel:
-    """The server, in threads of this process; `url` is its base address."""
+    """The server, in threads of this process; `url` is its base address.
+
+    on_interruption   makes an interruption that a script names happen, in the conversation of a signature.
+    """
 
     def __init__(self, scripts: Mapping[str, Script]) -> None:
+        self.on_interruption: Callable[[str, str], None] = lambda _name, _tag: None
         self._scripts = dict(scripts)
         self._lock = threading.Lock()
         self._counts = RequestCounts()
@@ -126,6 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(str(error))
             return
         try:
+            if script.interruption and is_interrupted(script, request):
+                self.model.on_interruption(script.interruption, tag)
             time.sleep(script.pause_seconds)
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
@@ -155,6 +165,14 @@ class _Handler(BaseHTTPRequestHandler):
 def is_background(script: Script, request: JsonObject) -> bool:
     """Whether the script answers this request aside."""
     return bool(script.background_reply) and not request.get("tools")
+
+
+def is_interrupted(script: Script, request: JsonObject) -> bool:
+    """Whether this is the request at which the script is interrupted: of a conversation's first turn, in its place."""
+    messages = [message for message in _list(request["messages"]) if isinstance(message, dict)]
+    if "tool_result" in _block_types(messages[-1]):
+        return script.interrupts_after_tools
+    return not script.interrupts_after_tools and all(message["role"] != "assistant" for message in messages)
 
 
 def answer_content(script: Script, tag: str, request: JsonObject) -> list[JsonObject]:

@@ -151,9 +151,15 @@ class WorkerPool:
         """Have a worker handle the event: one that is free, or a new one."""
         worker = self.start(function) if wrap and wrap.needs_cold_worker else self._get_worker(function)
         ended = worker.invoke(event, seconds, wrap)
-        if ended.outcome in {"answered", "raised"}:
-            with self._lock:
-                self._idle.setdefault(function, []).append(worker)
+        with self._lock:
+            idle = self._idle.setdefault(function, [])
+            is_kept = ended.outcome in {"answered", "raised"} and len(idle) < _MAX_IDLE
+            if is_kept:
+                idle.append(worker)
+            elif worker in self._all:
+                self._all.remove(worker)
+        if not is_kept:
+            worker.kill()
         return ended
 
     def list_busy(self) -> list[Worker]:
@@ -176,6 +182,9 @@ class WorkerPool:
                 return idle.pop()
         return self.start(function)
 
+
+_MAX_IDLE = 10
+"""Idle workers of a function that are kept: each has 200 MB."""
 
 _START_LOCK = threading.Lock()
 """Processes are started one at a time: what a start remembers is not made for several threads."""

@@ -9,7 +9,9 @@ from uuid import UUID
 import psycopg
 
 from parlour.api.routes import embedded_chat
-from parlour.conversations import attachment_uploads, outgoing_links, reply, tool_execution
+from parlour.conversations import outgoing_links, reply, tool_execution
+from parlour.conversations import store as conversation_store
+from parlour.conversations.rows import WritableSession
 from parlour.infra.postgres import Transaction
 from parlour.records import crud, record_links
 from parlour.tenancy import access, rate_limits, users
@@ -67,14 +69,14 @@ def _embed_anywhere(_desk: ConversationHarness, stack: ExitStack) -> None:
 
 
 def _share_sessions(_desk: ConversationHarness, stack: ExitStack) -> None:
-    find_own = attachment_uploads.store.find_own_session
+    find_own = conversation_store.find_own_session
 
-    def find_anybodys(tx: Transaction, session_id: UUID, _user_id: UUID) -> attachment_uploads.WritableSession | None:
+    def find_anybodys(tx: Transaction, session_id: UUID, _user_id: UUID) -> WritableSession | None:
         found = tenancy_store.find_session(tx, session_id)
         return find_own(tx, session_id, found.user_id) if found else None
 
     stack.enter_context(patch.object(users, "_can_read", lambda *_: True))
-    stack.enter_context(patch.object(attachment_uploads.store, "find_own_session", find_anybodys))
+    stack.enter_context(patch.object(conversation_store, "find_own_session", find_anybodys))
 
 
 DEFENCES: Mapping[str, SwitchOff] = {

@@ -39,19 +39,20 @@ def owner_stops_a_turn(desk: ConversationHarness) -> bool:
 
 
 def _stops_a_turn(desk: ConversationHarness, owner: Principal, caller: Principal) -> bool:
-    """Whether a turn that its owner waits for ends as stopped when the caller asks for that while the model writes."""
+    """Whether a turn that its owner waits for takes the caller's stop while the model writes."""
     session_id = desk.find_session(owner)
-    desk.find_session(caller)
+    stopped: list[bool] = []
 
     def stop_meanwhile() -> None:
         ((turn_id,),) = desk.query("SELECT id FROM turns WHERE state = 'open'")
         _post(desk, caller, f"/v1/sessions/{session_id}/turns/{turn_id}/stop", {})
+        stopped.append(desk.query("SELECT stop_requested_at IS NOT NULL FROM turns") == [(True,)])
 
     desk.model.before_completion = stop_meanwhile
     desk.model.script = [text_answer("All of it.")]
     desk.send_web(owner, session_id, "Please go on.")
     desk.run_turn()
-    return desk.query("SELECT stop_requested_at IS NOT NULL FROM turns") == [(True,)]
+    return stopped == [True]
 
 
 def stranger_writes_over_agui(desk: ConversationHarness) -> bool:
@@ -74,7 +75,6 @@ def _writes_over_agui(desk: ConversationHarness, owner: Principal, caller: Princ
         "context": [],
         "forwardedProps": None,
     }
-    desk.find_session(caller)
     _post(desk, caller, "/v1/agui/site-desk", run)
     return desk.query("SELECT body FROM messages") == [(_SAID,)]
 

@@ -4,8 +4,10 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -21,11 +23,13 @@ from tests.chaos import (
 )
 from tests.chaos.chaos_environment import ChaosEnvironment, open_chaos_environment
 from tests.chaos.experiments import Experiment
+from tests.chaos.interruptions import interrupt
 from tests.chaos.kill_suite import kill_everywhere
+from tests.chaos.meanwhile_scenarios import MEANWHILE_SCENARIOS, MEANWHILE_SCRIPTS
 from tests.chaos.people_scenarios import PEOPLE_SCENARIOS, PEOPLE_SCRIPTS
 from tests.chaos.redrive_kills import kill_redrives
 from tests.chaos.report import ResultRow
-from tests.chaos.scenarios import SCENARIOS, SCRIPTS
+from tests.chaos.scenarios import SCENARIOS, SCRIPTS, Scenario
 
 EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
     "provider": (provider_experiments.run_provider_crash,),
@@ -42,7 +46,24 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
 }
 """By the name that --only knows them by, in the order in which they are tried."""
 
-KILLS, PEOPLE, REDRIVE = "kills", "people", "redrive"
+REDRIVE = "redrive"
+
+
+class Suite(NamedTuple):
+    """Scenarios of one tenant, and what its pack is built with."""
+
+    scenarios: Sequence[Scenario]
+    pack_options: Mapping[str, Any] = {}
+
+
+SUITES: Mapping[str, Suite] = {
+    "kills": Suite(SCENARIOS),
+    "people": Suite(PEOPLE_SCENARIOS, {"with_people": True}),
+    "meanwhile": Suite(MEANWHILE_SCENARIOS["collect"]),
+    "steers": Suite(MEANWHILE_SCENARIOS["steer"], {"queue_mode": "steer"}),
+    "interrupts": Suite(MEANWHILE_SCENARIOS["interrupt"], {"queue_mode": "interrupt"}),
+}
+"""What is killed everywhere, by the slug of its tenant."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(width=None if sys.stdout.isatty() else 180, highlight=False)
     begun = time.monotonic()
     try:
-        with open_chaos_environment({**SCRIPTS, **PEOPLE_SCRIPTS}) as running:
+        with open_chaos_environment({**SCRIPTS, **PEOPLE_SCRIPTS, **MEANWHILE_SCRIPTS}) as running:
             rows = _run_suite(running, asked.only, lambda line: console.print(f"   {line}", style="dim"))
     except StackError as problem:
         console.print(f"[red]parlour:[/] {problem}")
@@ -69,11 +90,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[str], None]) -> list[ResultRow]:
     rows: list[ResultRow] = []
-    for name, scenarios in ((KILLS, SCENARIOS), (PEOPLE, PEOPLE_SCENARIOS)):
+    for name, suite in SUITES.items():
         begun = time.monotonic()
-        wanted = [scenario for scenario in scenarios if not only or name in only or scenario.name in only]
+        wanted = [one for one in suite.scenarios if not only or name in only or one.name in only]
         if wanted:
-            rows += kill_everywhere(running, running.create_tenant(name, with_people=name == PEOPLE), wanted, say)
+            desk = running.create_tenant(name, **suite.pack_options)
+            running.model.on_interruption = partial(interrupt, running, desk)
+            rows += kill_everywhere(running, desk, wanted, say)
             say(f"{name}: {time.monotonic() - begun:.0f} s")
     if not only or REDRIVE in only:
         begun = time.monotonic()
@@ -89,7 +112,8 @@ def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[st
 
 
 def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    names = [KILLS, PEOPLE, *(one.name for one in (*SCENARIOS, *PEOPLE_SCENARIOS)), REDRIVE, *EXPERIMENTS]
+    scenarios = [one.name for suite in SUITES.values() for one in suite.scenarios]
+    names = [*SUITES, *scenarios, REDRIVE, *EXPERIMENTS]
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument(
         "--only",

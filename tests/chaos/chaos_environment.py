@@ -75,9 +75,11 @@ _TENANTS_WITH_OFFICE = (
     "cut-control",
     "down",
     "gupshup",
+    "interrupts",
     "killed",
     "killed-probe",
     "kills",
+    "meanwhile",
     "people",
     "poison",
     "redrive",
@@ -87,6 +89,7 @@ _TENANTS_WITH_OFFICE = (
     "sequence-probe",
     "stalled0",
     "stalled1",
+    "steers",
 )
 """The trials' tenants: each may reach the office on this machine, which is a private address, and nobody else may."""
 
@@ -198,9 +201,7 @@ class ChaosEnvironment:
         finally:
             opened.close()
 
-    def create_tenant(
-        self, slug: str, *, cloud: bool = False, with_knowledge: bool = False, with_people: bool = False
-    ) -> ChaosTenant:
+    def create_tenant(self, slug: str, *, cloud: bool = False, **pack_options: Any) -> ChaosTenant:
         """A new tenant with the chaos pack; its number is at Gupshup, or at Meta. The rest as `build_chaos_pack`."""
         app = f"1000{len(slug)}000" if cloud else f"Chaos-{slug}"
         desk = ChaosTenant(uuid7(datetime.now(UTC)), slug, app)
@@ -211,9 +212,7 @@ class ChaosEnvironment:
                 roles.operator_principal(desk.tenant_id),
                 database,
                 ConstantEmbedder(),
-                build_chaos_pack(
-                    slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge, with_people=with_people
-                ),
+                build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, **pack_options),
                 datetime.now(UTC),
             )
         return desk

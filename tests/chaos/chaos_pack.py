@@ -76,13 +76,20 @@ _WHATSAPP_CHANNEL = re.compile(r"  whatsapp:\n(?:    .*\n)+")
 
 
 def build_chaos_pack(
-    slug: str, app: str, *, cloud: bool = False, with_knowledge: bool = False, with_people: bool = False
+    slug: str,
+    app: str,
+    *,
+    cloud: bool = False,
+    with_knowledge: bool = False,
+    with_people: bool = False,
+    queue_mode: str = "collect",
 ) -> Pack:
     """The pack for one tenant; a WhatsApp number, a web host and a slug are one tenant's only.
 
     app             what the tenant's number is called at Gupshup, or its id at Meta when it is a `cloud` number.
     with_knowledge  with its records and documents.
     with_people     with people who are asked and notified, and with the other desk.
+    queue_mode      what becomes of a message while a turn runs.
     """
     kept = (*_BASE_FILES, *_KNOWLEDGE_FOLDERS) if with_knowledge else _BASE_FILES
     kept = (*kept, _OTHER_DESK) if with_people else kept
@@ -108,4 +115,5 @@ def build_chaos_pack(
         files[_ADVISER] = files[_ADVISER].replace("\n  - order_survey\n", "\n  - order_crane\n  - order_hoist\n")
         files[_SITE_DESK] += _NOTIFICATIONS
         files[_OTHER_DESK] = _WHATSAPP_CHANNEL.sub("", files[_OTHER_DESK])
+    files[_SITE_DESK] += f"\nqueue: {{mode: {queue_mode}}}\n"
     return validate({**files, "tools/order_survey.yaml": _SURVEY_TOOL})

@@ -38,7 +38,9 @@ class Scenario:
 
     script        what the model plays.
     killed_invocations  those whose every port call is a boundary.
-    turns, steps  of the conversation, in all; silent_turns: those of the turns that nobody replied to.
+    turns, steps  of the conversation, in all; silent_turns: those of the turns that nobody replied to; stopped_turns:
+                  those that were stopped, whose last step a death leaves open; split_turns: those that a death may make
+                  besides, of a message that would have joined.
     texts         messages that its user writes.
     follow_ups    what people do after the first message, in rounds, by the names in `people.ACTIONS`. Each round begins
                   when nothing is on its way any more.
@@ -53,6 +55,8 @@ class Scenario:
     effects: tuple[Effect, ...] = ()
     texts: int = 1
     silent_turns: int = 0
+    stopped_turns: int = 0
+    split_turns: int = 0
     follow_ups: tuple[tuple[str, ...], ...] = ()
     expected_rows: Mapping[str, list[tuple[Any, ...]]] = field(default_factory=dict)
 
