@@ -62,7 +62,8 @@ ROWS: Mapping[str, str] = {
     "thread": f"SELECT state, assignee FROM inbox_threads WHERE session_id = ({_SESSIONS})",
     "inbox events": f"""SELECT kind, count(*) FROM inbox_events WHERE session_id = ({_SESSIONS})
                          GROUP BY kind ORDER BY min(number)""",
-    "notifications": f"SELECT event, medium FROM notifications WHERE session_id = ({_SESSIONS}) ORDER BY medium",
+    "notifications": f"""SELECT event, medium FROM notifications WHERE session_id = ({_SESSIONS})
+                          ORDER BY medium, created_at""",
     "authors": f"""SELECT metadata ->> 'author' FROM messages
                     WHERE session_id = ({_SESSIONS}) AND metadata ? 'author' ORDER BY position""",
     "desks": f"""SELECT b.slug FROM turns t JOIN bindings b ON b.id = t.binding_id

@@ -110,8 +110,8 @@ PEOPLE_SCENARIOS = (
             "thread": [("agent", None)],
             "inbox events": [
                 ("opened", 1),
+                ("said", 4),
                 ("taken", 1),
-                ("said", 3),
                 ("noted", 1),
                 ("handed_back", 1),
             ],
@@ -129,7 +129,7 @@ PEOPLE_SCENARIOS = (
         follow_ups=(("open", "write on"), ("close",)),
         expected_rows={
             "thread": [("done", None)],
-            "inbox events": [("opened", 1), ("said", 1), ("closed", 1)],
+            "inbox events": [("opened", 1), ("said", 2), ("closed", 1)],
             "notifications": _NOTIFIED,
         },
     ),
@@ -142,8 +142,13 @@ PEOPLE_SCENARIOS = (
         follow_ups=(("let them wait too long",),),
         expected_rows={
             "thread": [("waiting", None)],
-            "inbox events": [("opened", 1), ("escalated", 1)],
-            "notifications": _NOTIFIED,
+            "inbox events": [("opened", 1), ("said", 2), ("escalated", 1)],
+            "notifications": [
+                ("opened", "email"),
+                ("escalated", "email"),
+                ("opened", "webhook"),
+                ("escalated", "webhook"),
+            ],
         },
     ),
     Scenario(

@@ -122,7 +122,7 @@ def failed_reply_item(reply: StuckReply) -> FailedReplyView:
 
 def notification_item(problem: NotificationProblem) -> FailedNotificationView:
     """Return a notification that was not delivered."""
-    medium = {"email": "e-mail", "webhook": "webhook"}[problem.medium]
+    medium = {"email": "e-mail", "webhook": "webhook", "chatwoot": "Chatwoot"}[problem.medium]
     ending = "may have arrived" if problem.state == "unknown" else "was not delivered"
     return FailedNotificationView(
         kind="failed_notification",

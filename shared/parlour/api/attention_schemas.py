@@ -137,7 +137,7 @@ class FailedNotificationView(_ExplainedView):
     kind: Literal["failed_notification"]
     id: UUID
     session_id: UUID
-    medium: Literal["email", "webhook"]
+    medium: Literal["email", "webhook", "chatwoot"]
     recipient: str
     at: datetime
     reason: NotificationReasonView

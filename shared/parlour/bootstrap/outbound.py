@@ -18,9 +18,11 @@ from parlour.infra.settings import OutboundSettings, load_settings
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
 from parlour.notifications import bounces, delivery_job
+from parlour.notifications.chatwoot import ChatwootSender
 from parlour.notifications.delivery_job import Sender
 from parlour.notifications.email import NoEmail, SesSender, SmtpSender
 from parlour.notifications.event import Medium
+from parlour.notifications.receiver import Receivers
 from parlour.notifications.webhook import WebhookSender
 from parlour.principal import system_principal
 from parlour.tools.addresses import PrivateHosts
@@ -39,15 +41,12 @@ def build_outbound() -> MessageHandler[JsonObject]:
         "whatsapp_cloud": WhatsAppCloudProvider(client, settings.whatsapp_base_url, secrets),
     }
 
+    endpoint = HttpEndpoint(secrets, PrivateHosts.parse(settings.private_tool_hosts))
+    receivers = Receivers(endpoint, secrets, store, lambda: datetime.now(UTC))
     senders: Mapping[Medium, Sender] = {
         "email": _email_sender(settings),
-        "webhook": WebhookSender(
-            HttpEndpoint(secrets, PrivateHosts.parse(settings.private_tool_hosts)),
-            secrets,
-            store,
-            settings.public_url,
-            lambda: datetime.now(UTC),
-        ),
+        "webhook": WebhookSender(receivers, settings.public_url),
+        "chatwoot": ChatwootSender(receivers, settings.public_url),
     }
 
     def outbound(body: JsonObject, seconds_left: SecondsLeft) -> None:

@@ -12,6 +12,7 @@ from parlour.channels.envelope import Envelope
 from parlour.conversations import attachment_uploads, stop_words, store
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
+from parlour.inbox import events
 from parlour.infra import log
 from parlour.infra.errors import MalformedPayload, Unauthenticated
 from parlour.infra.ids import uuid7
@@ -21,6 +22,7 @@ from parlour.infra.queues import DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
+from parlour.notifications import notifications
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
 from parlour.tenancy.bindings import Binding
@@ -130,6 +132,7 @@ def receive_envelope(
     if received.state == "unanswered":
         work = DueWork(route.tenant_id, "session", received.session_id, stored.due_at)
         work_due.send_wakeup(wakeup_queue, work, now)
+    notifications.send_wakeups(wakeup_queue, stored.notifications, now)
     if envelope.media:
         store_media(system_principal(route.tenant_id), received.id)
     if stored.notice_id:
@@ -157,7 +160,7 @@ def receive_web_message(
     """
     message_id = uuid7(now)
 
-    def store_message(tx: Transaction) -> tuple[StoredMessage, bool]:
+    def store_message(tx: Transaction) -> tuple[StoredMessage, bool, list[DueWork]]:
         session = attachment_uploads.get_own_session(principal, tx, message.session_id)
         store.mark_session_active(tx, session.id, now)
         row = NewMessage(
@@ -183,11 +186,12 @@ def receive_web_message(
                 _stop_running_turn(tx, binding, row, stored, now)
         work = DueWork(principal.tenant_id, "session", stored.session_id, row.due_at)
         work_due.send_wakeup(wakeup_queue, work, now)
-        return stored, is_new
+        return stored, is_new, _notify_inbox(tx, stored, principal.name, now) if is_new else []
 
-    received, is_new = database.run(principal, store_message)
+    received, is_new, pending = database.run(principal, store_message)
     if received.state == "unanswered":
         _send_wakeup(turn_queue, principal.tenant_id, received, is_new=is_new, now=now)
+    notifications.send_wakeups(wakeup_queue, pending, now)
     log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=message.session_id)
     return received.id
 
@@ -204,6 +208,7 @@ class _StoredEnvelope:
     due_at       when its session is looked at for the first time.
     is_deferred  whether its sender wrote more than their binding takes: the session is woken when there is room again.
     notice_id    the outbox row of a line that says so, where one is due.
+    notifications  what people of the inbox are told of the message.
     """
 
     message: StoredMessage
@@ -211,6 +216,7 @@ class _StoredEnvelope:
     due_at: datetime
     is_deferred: bool = False
     notice_id: UUID | None = None
+    notifications: Sequence[DueWork] = ()
 
 
 def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction) -> _StoredEnvelope | None:
@@ -253,14 +259,23 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
     stored, is_new = _insert_once(tx, message)
     if is_new and stored.state == "unanswered":
         stored = _stop_running_turn(tx, binding, message, stored, now)
+    pending = _notify_inbox(tx, stored, f"user:{contact.user_id}", now) if is_new else []
     limits = message_limits(access.limits, contact.user_id, binding_id)
     wait = rate_limits.take(tx, limits, now) if access.is_admitted and is_new else 0
     if not wait or stored.state != "unanswered":
-        return _StoredEnvelope(stored, is_new, message.due_at)
+        return _StoredEnvelope(stored, is_new, message.due_at, notifications=pending)
     later = now + timedelta(seconds=wait)
     work_due.schedule(tx, "session", stored.session_id, later)
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
-    return _StoredEnvelope(stored, is_new, later, is_deferred=True, notice_id=notice_id)
+    return _StoredEnvelope(stored, is_new, later, is_deferred=True, notice_id=notice_id, notifications=pending)
+
+
+def _notify_inbox(tx: Transaction, stored: StoredMessage, actor: str, now: datetime) -> list[DueWork]:
+    """Record a message of a conversation that people answer; return the notifications to wake."""
+    is_held = stored.state == "unanswered" and events.record_message(
+        tx, stored.session_id, stored.id, "user", actor, now
+    )
+    return notifications.list_pending(tx, stored.session_id) if is_held else []
 
 
 def _stop_running_turn(

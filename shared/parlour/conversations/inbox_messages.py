@@ -17,7 +17,7 @@ from parlour.conversations.canned_replies import CannedTexts, ReplyCause
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.rows import Event, Lease, NewReply, OpenTurn, ReplyAddress, TurnEnd
 from parlour.conversations.tool_result_messages import PendingWakeup
-from parlour.inbox import threads
+from parlour.inbox import events, threads
 from parlour.inbox.thread import Thread, ThreadReason
 from parlour.inbox.threads import Opening
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound
@@ -196,6 +196,8 @@ def _post(
     """Store a message as the reply of a turn that no model ran."""
     lease, turn = _open_turn(tx, session_id, now, message.answers)
     store.insert_reply(tx, lease, turn.id, NewReply(message.id, address.channel, message.text, message.metadata, now))
+    if "author" not in message.metadata:  # a person's message is recorded with their name
+        events.record_message(tx, session_id, message.id, "agent", "agent", now)
     deliveries: Sequence[PendingReply] = ()
     if address.channel == "web":
         _add_events(tx, lease, turn.id, turn.number, message, now)
@@ -230,9 +232,9 @@ def _add_events(tx: Transaction, lease: Lease, turn_id: UUID, number: int, messa
         ("done", {"message_id": str(message.id), "turn_id": str(turn_id)}),
     ]
     first = lease.last_event_number + 1
-    events = [Event(at, kind, body, turn_id, now) for at, (kind, body) in enumerate(payloads, start=first)]
-    store.pass_fence(tx, lease, turn_id, events[-1].number)
-    store.insert_events(tx, lease.id, events)
+    shown = [Event(at, kind, body, turn_id, now) for at, (kind, body) in enumerate(payloads, start=first)]
+    store.pass_fence(tx, lease, turn_id, shown[-1].number)
+    store.insert_events(tx, lease.id, shown)
 
 
 def _open_turn(tx: Transaction, session_id: UUID, now: datetime, answers: Collection[str]) -> tuple[Lease, OpenTurn]:

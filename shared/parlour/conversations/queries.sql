@@ -407,8 +407,8 @@ SELECT a.id AS approval_id, max(e.number) AS event_number
 -- name: insert_message
 -- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
 -- has its session looked at later, should its wake-up get lost. It brings back a session that was put away, and gives one
--- that nobody named the title that it makes, if it makes one. The inbox has an event of what comes while a person is to
--- answer, and a snoozed conversation is back. `is_quiet`: no turn is open, and nothing was written since `quiet_since`.
+-- that nobody named the title that it makes, if it makes one. A snoozed conversation is back in the inbox. `is_quiet`: no
+-- turn is open, and nothing was written since `quiet_since`.
 WITH stored AS (
     INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
                           provider_message_id, sent_at, received_at, metadata)
@@ -427,12 +427,6 @@ WITH stored AS (
       FROM stored
      WHERE t.session_id = stored.session_id AND stored.state = 'unanswered'
        AND t.state IN ('waiting', 'person', 'snoozed')
-    RETURNING t.session_id
-), told AS (
-    INSERT INTO inbox_events (tenant_id, id, session_id, kind, actor, message_id, details, at)
-    SELECT current_tenant(), %(id)s, h.session_id, 'said', 'user:' || s.user_id, %(id)s, '{"by": "user"}',
-           %(received_at)s
-      FROM held h JOIN sessions s ON s.id = h.session_id
 ), named AS (
     UPDATE sessions s
        SET archived_at = NULL,

@@ -15,7 +15,7 @@ from parlour.conversations.canned_replies import CHANGES_KEPT_SUFFIX
 from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
-from parlour.inbox import threads
+from parlour.inbox import events, threads
 from parlour.inbox.thread import ThreadReason
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, QueueUnavailable
@@ -129,6 +129,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
                 jobs.append(summary_job)
             deliveries: list[PendingReply] = []
             sent_id = reply_id if answer.state != "stopped" else _end_stopped(tx, running, notice_id, notice, now)
+            is_held = sent_id is not None and events.record_message(tx, lease.id, sent_id, "agent", "agent", now)
             if recipient is not None and sent_id is not None:
                 delivery = outbox.NewDelivery(
                     outbox_id, lease.id, sent_id, lease.binding_id, last_input.channel, recipient
@@ -138,8 +139,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
             closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
             if is_first and closed is None:  # a repeat of this very commit finds its own reply, and its turn over
                 raise LeaseLost
-            may_notify = notice or answer.is_question or answer.state == "failed"
-            pending = notifications.list_pending(tx, lease.id) if may_notify else []
+            pending = notifications.list_pending(tx, lease.id) if is_held else []
             # A repeat cannot tell, so it says yes: that only costs a look.
             has_pending_wake = closed is None or closed.has_pending_wake
             return _Committed(cited.removed_count, has_pending_wake, jobs, deliveries, pending)

@@ -55,6 +55,8 @@ SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'inbox_threads', session_id::text FROM inbox_threads WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'inbox_events', id::text FROM inbox_events WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'notifications', id::text FROM notifications WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'chatwoot_conversations', session_id || '/' || inbox FROM chatwoot_conversations
+            WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'archived_messages', id::text FROM archived_messages WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'session_prompts', session_id::text FROM session_prompts WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'citation_numbers', session_id || '/' || number FROM citation_numbers WHERE session_id = ANY(ARRAY(SELECT id FROM s))

@@ -5,7 +5,7 @@ An event is written in the transaction of its move, as one row of `inbox_events`
     number      the order; `list_events_after(number)` is the cheap poll.
     session_id  the conversation.
     kind        opened       a conversation waits for a person. details: {"reason", "priority"}
-                said         somebody wrote: message_id, details {"by": "user" | "person" | "notice"}
+                said         somebody wrote: message_id, details {"by": "user" | "agent" | "person"}
                 taken        a person has it. details: {"assignee"}
                 assigned     somebody gave it to a person. details: {"assignee"}
                 released     it waits again.
@@ -19,13 +19,16 @@ An event is written in the transaction of its move, as one row of `inbox_events`
     actor       `Principal.name` of who did it; "user:<id>" of a customer; "system".
     actor_name  a display name, for people of the tenant only.
 
-Deliver from the port `opened, said, taken, handed_back, closed`; the other kinds are for the console.
+`number` is given when the transaction commits, so a reader who has seen one has seen all smaller ones.
+
+Notifications are of `opened, said, taken, handed_back, closed`, `assigned` as `taken`, and of clocks that passed:
+`breached`, `escalated`. The other kinds are for the console.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 from uuid import UUID
 
 from parlour.inbox import store
@@ -81,20 +84,47 @@ _REASONS: Mapping[ThreadReason, str] = {
 }
 
 
+#: What a clock's event tells people who are notified of it.
+_CLOCKS: Mapping[str, str] = {
+    "first_response": "Nobody answered within the service time.",
+    "resolution": "It was not resolved within the service time.",
+}
+_LATE = "It waits longer than it should."
+
+
 def add_event(tx: Transaction, event: NewEvent) -> None:
     """Store an event in the transaction of its move, and notify people of it."""
     store.insert_event(tx, event)
-    if event.kind in {"opened", "said", "taken", "assigned", "handed_back", "closed"}:
+    if event.kind == "assigned" or event.kind in get_args(InboxEventKind.__value__):
         notifications.notify(tx, _to_notify(event), event.at)
+
+
+def record_message(
+    tx: Transaction, session_id: UUID, message_id: UUID, by: Literal["user", "agent"], actor: str, now: datetime
+) -> bool:
+    """Store that a user or their agent wrote, if the conversation is in the inbox; return whether it is."""
+    thread = store.find_thread(tx, session_id)
+    if thread is None or not thread.is_held:
+        return False
+    add_event(tx, NewEvent(message_id, session_id, "said", actor, now, message_id=message_id, details={"by": by}))
+    return True
 
 
 def _to_notify(event: NewEvent) -> InboxEvent:
     """Return an event as notifications tell it; given to a member it is taken by them."""
     kind = cast(InboxEventKind, "taken" if event.kind == "assigned" else event.kind)
-    reason = _REASONS.get(cast(ThreadReason, event.details.get("reason")), "")
     by, _, member_id = str(event.details.get("assignee", "")).partition(":")
     assignee = UUID(member_id) if by == "member" and event.kind == "assigned" else None
-    return InboxEvent(event.id, kind, event.session_id, reason, assignee)
+    is_by_person = event.details.get("by") == "person"
+    return InboxEvent(event.id, kind, event.session_id, _reason(event), assignee, is_by_person=is_by_person)
+
+
+def _reason(event: NewEvent) -> str:
+    """Return why people are told, in words that hold nothing the user wrote."""
+    if event.kind == "escalated":
+        return _LATE
+    clock = _CLOCKS.get(str(event.details.get("clock")), "")
+    return clock or _REASONS.get(cast(ThreadReason, event.details.get("reason")), "")
 
 
 def list_events_after(

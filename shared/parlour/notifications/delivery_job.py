@@ -2,7 +2,8 @@
 
 The row is `sending`, committed, before the recipient is called. A later worker that finds it so knows that somebody
 died while sending: an e-mail is then `unknown` and not sent again, since nobody can tell. A webhook is: its receiver
-gets the same idempotency key and drops the second one.
+gets the same idempotency key and drops the second one. For Chatwoot, what is there already is looked up. Chatwoot gets
+the events of a conversation in their order: each waits until the one before has ended.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,6 +29,9 @@ from parlour.principal import Principal, system_principal
 MAX_ATTEMPTS = 8
 
 _FIRST_WAIT = timedelta(minutes=1)
+_TURN_WAIT = timedelta(seconds=10)
+"""When a notification looks again whether the one before it has ended. Its end wakes it, too."""
+
 _LEASE = timedelta(minutes=2)
 _MAX_PROBLEM_CHARS = 300
 _DIED = "The worker stopped while it sent this. It may have arrived."
@@ -44,16 +48,24 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A notification. waits_until: when to look again, where one before it has not ended."""
+
+    row: NotificationRow
+    waits_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How an attempt ended."""
+    """How an attempt ended; `pending` where none was made."""
 
     state: NotificationState
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryJob(LeasedJob[NotificationRow, _Outcome, bool]):
-    """One notification. `wake` sends the message that begins the next attempt."""
+class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
+    """One notification. `wake` sends the message that begins an attempt: the next one, or that of what waited."""
 
     notification_id: UUID
     senders: Mapping[Medium, Sender]
@@ -71,7 +83,7 @@ class DeliveryJob(LeasedJob[NotificationRow, _Outcome, bool]):
             return False
         return work_due.lease(tx, "notification", self.notification_id, self.leased_until, self.now)
 
-    def load(self, tx: Transaction) -> NotificationRow | None:
+    def load(self, tx: Transaction) -> _Loaded | None:
         """Mark the row as being sent, and count the attempt until its worker says how it ended."""
         attempts = self._lock(tx)
         if attempts is None:
@@ -83,13 +95,18 @@ class DeliveryJob(LeasedJob[NotificationRow, _Outcome, bool]):
         if row.state == "sending" and row.medium == "email":
             self._end(tx, _Outcome("unknown", _DIED))
             return None
-        store.set_state(tx, row.id, "sending", "", self.now)
-        return row
+        if row.medium == "chatwoot" and (before := store.find_predecessor(tx, row.id)):
+            is_due_later = before.state == "pending" and before.due_at > self.now
+            return _Loaded(row, before.due_at if is_due_later else self.now + _TURN_WAIT)
+        store.set_state(tx, row.id, "sending", row.problem, self.now)
+        return _Loaded(row)
 
-    def ask(self, loaded: NotificationRow, seconds_left: SecondsLeft) -> _Outcome:  # noqa: ARG002
-        """Send it."""
+    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Outcome:  # noqa: ARG002
+        """Send it, if it is its turn."""
+        if loaded.waits_until:
+            return _Outcome("pending")
         try:
-            self.senders[loaded.medium].send(loaded)
+            self.senders[loaded.row.medium].send(loaded.row)
         except ProviderUnavailable as problem:
             raise JobFailed(str(problem)) from problem
         except (ProviderRejected, Misconfigured) as problem:
@@ -98,17 +115,24 @@ class DeliveryJob(LeasedJob[NotificationRow, _Outcome, bool]):
             return _Outcome("unknown", str(problem))
         return _Outcome("sent")
 
-    def commit(self, tx: Transaction, loaded: NotificationRow, answer: _Outcome) -> bool | None:  # noqa: ARG002
-        """Write down how it ended."""
+    def commit(self, tx: Transaction, loaded: _Loaded, answer: _Outcome) -> list[DueWork] | None:
+        """Write down how it ended; return what is to be woken."""
         if self._lock(tx) is None:
             return None
+        if loaded.waits_until:
+            work_due.release(tx, "notification", self.notification_id, self.leased_until, loaded.waits_until)
+            return [DueWork(self.principal.tenant_id, "notification", self.notification_id, loaded.waits_until)]
         self._end(tx, answer)
-        return True
+        return store.expedite_successor(tx, self.notification_id, self.now) if loaded.row.medium == "chatwoot" else []
 
-    def report(self, loaded: NotificationRow, answer: _Outcome, result: bool) -> bool:  # noqa: ARG002
-        """Log the end; nothing follows."""
+    def report(self, loaded: _Loaded, answer: _Outcome, result: list[DueWork]) -> bool:
+        """Log the end and wake what follows."""
+        for work in result:
+            self.wake(work)
+        if loaded.waits_until:
+            return False
         write_line = log.info if answer.state == "sent" else log.warning
-        write_line("notification_ended", notification_id=loaded.id, medium=loaded.medium, state=answer.state)
+        write_line("notification_ended", notification_id=loaded.row.id, medium=loaded.row.medium, state=answer.state)
         if answer.state != "sent":
             log.count("FailedNotification")
         return False

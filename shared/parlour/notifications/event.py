@@ -7,8 +7,11 @@ from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
 
-type InboxEventKind = Literal["opened", "said", "taken", "handed_back", "closed"]
-type Medium = Literal["email", "webhook"]
+type InboxEventKind = Literal["opened", "said", "taken", "handed_back", "closed", "breached", "escalated"]
+type Medium = Literal["email", "webhook", "chatwoot"]
+
+#: The events that the media are told of where a binding lists `opened`: the conversation waits still.
+_REMINDERS: frozenset[InboxEventKind] = frozenset({"breached", "escalated"})
 
 _SENTENCES: dict[InboxEventKind, str] = {
     "opened": "A conversation with {binding} waits for a person.",
@@ -16,6 +19,8 @@ _SENTENCES: dict[InboxEventKind, str] = {
     "taken": "A person took a conversation with {binding}.",
     "handed_back": "A conversation was handed back to {binding}.",
     "closed": "A conversation with {binding} was closed.",
+    "breached": "A service time passed in a conversation with {binding}.",
+    "escalated": "A conversation with {binding} waits too long.",
 }
 _FOOTER = "The message itself is not in this e-mail. Sign in to read it."
 
@@ -27,6 +32,7 @@ class InboxEvent:
     id           the same for every attempt to store the event: nobody is told of one event twice.
     reason       why a person is needed, in words that hold nothing the user wrote; empty without a reason.
     assignee_id  the member whom somebody gave the conversation.
+    is_by_person  whether a person of the tenant wrote, of `said`.
     """
 
     id: UUID
@@ -34,30 +40,53 @@ class InboxEvent:
     session_id: UUID
     reason: str = ""
     assignee_id: UUID | None = None
+    is_by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationSettings:
-    """Whom a binding wants told: addresses, members with one of the roles, a webhook; and of which events."""
+    """Whom a binding wants told: addresses, members with one of the roles, a webhook, Chatwoot; and of which events.
+
+    chatwoot_inbox  the address of an inbox in Chatwoot, as `chatwoot_address` writes it; chatwoot_token: the name of
+                    the secret that has the access token.
+    """
 
     email: Sequence[str] = ()
     roles: Sequence[str] = ()
     webhook_url: str = ""
     webhook_secret: str = ""
     events: Sequence[str] = ("opened",)
+    chatwoot_inbox: str = ""
+    chatwoot_token: str = ""
 
     @classmethod
     def from_json(cls, settings: JsonObject) -> "NotificationSettings":
         """Read a binding's stored settings; the format has checked them."""
         webhook = settings.get("webhook")
         webhook = webhook if isinstance(webhook, dict) else {}
+        chatwoot = settings.get("chatwoot")
+        chatwoot = chatwoot if isinstance(chatwoot, dict) else {}
         return cls(
             _texts(settings.get("email")),
             _texts(settings.get("roles")),
             str(webhook.get("url", "")),
             str(webhook.get("secret", "")),
             _texts(settings.get("events")) or ("opened",),
+            chatwoot_address(chatwoot) if chatwoot else "",
+            str(chatwoot.get("token", "")),
         )
+
+    def lists(self, event: InboxEvent) -> bool:
+        """Whether addresses, members with a role and the webhook are told of an event."""
+        if event.kind == "said":
+            return "said" in self.events and event.is_by_person
+        return ("opened" if event.kind in _REMINDERS else event.kind) in self.events
+
+
+def chatwoot_address(chatwoot: JsonObject) -> str:
+    """Return the address of an inbox in Chatwoot: `https://host/api/v1/accounts/1/inboxes/2`."""
+    url = str(chatwoot["url"]).rstrip("/")
+    return f"{url}/api/v1/accounts/{chatwoot['account']}/inboxes/{chatwoot['inbox']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +100,7 @@ class MemberAddress:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """One address to tell. `secret`: the name of the secret that signs a webhook."""
+    """One address to tell. `secret`: the name of a webhook's signing secret, or of Chatwoot's access token."""
 
     medium: Medium
     address: str
@@ -85,20 +114,22 @@ def list_recipients(
 
     A conversation that was given to a member is told to them. Other events are told to the addresses and to members
     with one of the roles, if the binding lists the event. A webhook receives every event that is listed; what is said
-    in a conversation is for webhooks only.
+    in a conversation is for systems only. Chatwoot gets every event: people answer there.
     """
-    webhook = []
-    if settings.webhook_url and event.kind in settings.events:
-        webhook = [Recipient("webhook", settings.webhook_url, settings.webhook_secret)]
-    if event.kind == "said" or (event.kind not in settings.events and event.assignee_id is None):
-        return webhook
+    systems = []
+    if settings.webhook_url and settings.lists(event):
+        systems = [Recipient("webhook", settings.webhook_url, settings.webhook_secret)]
+    if settings.chatwoot_inbox:
+        systems += [Recipient("chatwoot", settings.chatwoot_inbox, settings.chatwoot_token)]
+    if event.kind == "said" or not (settings.lists(event) or event.assignee_id):
+        return systems
     if event.assignee_id:
         addresses = [member.email for member in members if member.id == event.assignee_id]
     else:
         wanted = set(settings.roles)
         addresses = [*settings.email, *(member.email for member in members if wanted.intersection(member.roles))]
     unique = {address.casefold(): address for address in reversed(addresses)}
-    return [*(Recipient("email", address) for address in reversed(unique.values())), *webhook]
+    return [*(Recipient("email", address) for address in reversed(unique.values())), *systems]
 
 
 @dataclass(frozen=True, slots=True)

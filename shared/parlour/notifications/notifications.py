@@ -37,7 +37,7 @@ def notify(tx: Transaction, event: InboxEvent, now: datetime) -> None:
     Send the wake-ups of `list_pending` after the commit; the sweep finds what is not woken.
     """
     settings = NotificationSettings.from_json(store.find_settings(tx, event.session_id))
-    if event.kind not in settings.events and event.assignee_id is None:
+    if not (settings.chatwoot_inbox or settings.lists(event) or event.assignee_id):
         return
     for recipient in inbox_event.list_recipients(settings, event, store.list_member_addresses(tx)):
         notification_id = uuid5(event.id, f"{recipient.medium}:{recipient.address}")
@@ -107,6 +107,6 @@ def resolve_problem(
     if resolution == "dismiss":
         store.set_state(tx, notification_id, "dismissed", "", now)
         return None
-    store.set_state(tx, notification_id, "pending", "", now)
+    store.set_state(tx, notification_id, "pending", row.problem, now)
     work_due.schedule(tx, "notification", notification_id, now)
     return DueWork(principal.tenant_id, "notification", notification_id, now)

@@ -33,7 +33,8 @@ SELECT w.tenant_id, w.kind, w.id, w.due_at
 -- name: lock_notification
 -- A notification, locked, with what sending it needs: the binding's name and where the secret is kept.
 SELECT n.tenant_id, n.id, n.event, n.reason, n.session_id, n.medium, n.recipient, n.state, b.display_name AS binding,
-       t.slug AS tenant_slug, t.settings AS tenant_settings, s.reference AS secret_reference, n.created_at
+       t.slug AS tenant_slug, t.settings AS tenant_settings, s.reference AS secret_reference, n.created_at,
+       COALESCE(n.problem, '') AS problem
   FROM notifications n
   JOIN sessions c ON c.tenant_id = n.tenant_id AND c.id = n.session_id
   JOIN bindings b ON b.tenant_id = c.tenant_id AND b.id = c.binding_id
@@ -60,3 +61,69 @@ SELECT n.id, n.session_id, n.medium, n.recipient, n.state, n.problem, n.created_
    AND (%(session_id)s::uuid IS NULL OR n.session_id = %(session_id)s)
  ORDER BY n.created_at, n.id
  LIMIT %(limit)s;
+
+-- name: find_predecessor
+-- The first notification of an earlier event of the same conversation that the same recipient has not got yet.
+SELECT other.state, COALESCE(w.due_at, other.created_at) AS due_at
+  FROM notifications n
+  JOIN inbox_events e ON e.id = n.event_id
+  JOIN notifications other ON other.session_id = n.session_id AND other.medium = n.medium
+       AND other.recipient = n.recipient AND other.state IN ('pending', 'sending')
+  JOIN inbox_events before ON before.id = other.event_id AND before.number < e.number
+  LEFT JOIN work_due w ON w.tenant_id = other.tenant_id AND w.kind = 'notification' AND w.id = other.id
+ WHERE n.id = %(id)s
+ ORDER BY before.number
+ LIMIT 1;
+
+-- name: expedite_successor
+-- The next notification of the same conversation to the same recipient is due at once, unless a worker has it.
+UPDATE work_due
+   SET due_at = %(now)s
+ WHERE tenant_id = current_tenant() AND kind = 'notification' AND (leased_until IS NULL OR leased_until <= %(now)s)
+   AND id = (SELECT other.id
+               FROM notifications n
+               JOIN notifications other ON other.session_id = n.session_id AND other.medium = n.medium
+                    AND other.recipient = n.recipient AND other.state = 'pending'
+               JOIN inbox_events after ON after.id = other.event_id
+              WHERE n.id = %(id)s
+              ORDER BY after.number
+              LIMIT 1)
+RETURNING tenant_id, kind, id, due_at;
+
+-- name: read_chatwoot_event
+-- An event with its message, its user, and the summary that Chatwoot may have. The level of the conversation counts now,
+-- and so does the binding's setting.
+SELECT c.level, c.allowed_level, e.actor_name, COALESCE(e.details ->> 'by', '') AS by,
+       COALESCE(m.body, e.body) AS text, COALESCE(t.reason_text, '') AS reason_text,
+       t.assignee_name, a.email AS assignee_email,
+       (SELECT q.body FROM messages q
+         WHERE q.session_id = s.id AND q.direction = 'inbound' AND q.kind <> 'tool_result' AND q.state <> 'ignored'
+           AND q.received_at <= e.at
+         ORDER BY q.position DESC LIMIT 1) AS last_question,
+       (SELECT y.text FROM summaries y, source_status(y.source_ids) f
+         WHERE y.session_id = s.id AND f.classification <= c.allowed_level AND NOT f.is_deleted
+         ORDER BY y.version DESC LIMIT 1) AS summary,
+       u.id AS user_id, u.display_name AS user_name, w.conversation
+  FROM notifications n
+  JOIN inbox_events e ON e.id = n.event_id
+  JOIN sessions s ON s.id = n.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+ CROSS JOIN LATERAL (SELECT session_clearance(s) AS level,
+                            COALESCE((b.notifications -> 'chatwoot' ->> 'clearance')::int, 0) AS allowed_level) c
+  LEFT JOIN messages m ON m.id = e.message_id
+  LEFT JOIN inbox_threads t ON t.session_id = s.id
+  LEFT JOIN members a ON 'member:' || a.id = e.details ->> 'assignee'
+  LEFT JOIN chatwoot_conversations w ON w.session_id = s.id AND w.inbox = n.recipient
+ WHERE n.id = %(id)s;
+
+-- name: save_chatwoot_conversation
+-- Where a conversation is in Chatwoot.
+INSERT INTO chatwoot_conversations (tenant_id, session_id, inbox, conversation, own_user)
+VALUES (current_tenant(), %(session_id)s, %(inbox)s, %(conversation)s, %(own_user)s)
+ON CONFLICT (tenant_id, session_id, inbox) DO UPDATE SET conversation = excluded.conversation,
+    own_user = excluded.own_user;
+
+-- name: delete_chatwoot_conversation
+-- The conversation is not in Chatwoot any more.
+DELETE FROM chatwoot_conversations WHERE session_id = %(session_id)s AND inbox = %(inbox)s;

@@ -9,6 +9,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.jobs.work_due import DueWork
+from parlour.notifications.chatwoot_note import ChatwootEvent
 from parlour.notifications.event import InboxEvent, InboxEventKind, Medium, MemberAddress, Recipient
 
 SQL = Queries.for_module(__file__)
@@ -20,7 +21,8 @@ type NotificationState = Literal["pending", "sending", "sent", "failed", "unknow
 class NotificationRow:
     """A notification with what sending it needs.
 
-    secret_reference  where the secret store has the secret that signs a webhook.
+    secret_reference  where the secret store has the secret that signs a webhook, or Chatwoot's access token.
+    problem           why the attempt before did not succeed; empty before the first one.
     """
 
     tenant_id: UUID
@@ -36,6 +38,20 @@ class NotificationRow:
     tenant_settings: JsonObject
     secret_reference: str | None
     created_at: datetime
+    problem: str
+
+    @property
+    def may_have_arrived(self) -> bool:
+        """Whether there was an attempt before."""
+        return self.state == "sending" or bool(self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """A notification that another one waits for, and when its next attempt is due."""
+
+    state: NotificationState
+    due_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +99,29 @@ def set_state(tx: Transaction, notification_id: UUID, state: NotificationState, 
 def list_problems(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[NotificationProblem]:
     values = {"clearance": clearance, "limit": limit, "session_id": session_id}
     return tx.all(SQL["list_problems"], NotificationProblem, **values)
+
+
+def find_predecessor(tx: Transaction, notification_id: UUID) -> Predecessor | None:
+    """Return the first notification of an earlier event of the conversation that its recipient has not got yet."""
+    return tx.first(SQL["find_predecessor"], Predecessor, id=notification_id)
+
+
+def expedite_successor(tx: Transaction, notification_id: UUID, now: datetime) -> list[DueWork]:
+    """Make the next notification of the conversation to the same recipient due at once; return it, if there is one."""
+    return tx.all(SQL["expedite_successor"], DueWork, id=notification_id, now=now)
+
+
+def read_chatwoot_event(tx: Transaction, notification_id: UUID) -> ChatwootEvent | None:
+    """Return what Chatwoot is told; None when the conversation was erased."""
+    return tx.first(SQL["read_chatwoot_event"], ChatwootEvent, id=notification_id)
+
+
+def save_chatwoot_conversation(tx: Transaction, session_id: UUID, inbox: str, conversation: int, own_user: int) -> None:
+    """Remember where a conversation is in Chatwoot."""
+    values = {"inbox": inbox, "conversation": conversation, "own_user": own_user}
+    tx.run(SQL["save_chatwoot_conversation"], session_id=session_id, **values)
+
+
+def delete_chatwoot_conversation(tx: Transaction, session_id: UUID, inbox: str) -> None:
+    """Forget where a conversation was in Chatwoot."""
+    tx.run(SQL["delete_chatwoot_conversation"], session_id=session_id, inbox=inbox)

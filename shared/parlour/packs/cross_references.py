@@ -11,7 +11,17 @@ from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.errors import PackProblem
 from parlour.models.model_routing import find_routing_problems
 from parlour.packs import prompt_settings, record_checks, scene_checks
-from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
+from parlour.packs.format import (
+    Agent,
+    Binding,
+    EntityType,
+    Guardrail,
+    Human,
+    Notifications,
+    Team,
+    Tool,
+    WhatsAppChannel,
+)
 from parlour.packs.pack_parser import TENANT_FILE, ParsedPack
 from parlour.packs.serialization import to_json_value
 from parlour.packs.source_positions import FieldPath, ParsedYaml
@@ -103,11 +113,24 @@ def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
             yield from _check_secret(at, place, whatsapp.api_key, secrets)
         if whatsapp and not reading.has_problem(at.file, "channels.whatsapp.provider"):
             yield from _check_whatsapp(at, whatsapp)
-        webhook = binding.notifications.webhook
-        if webhook:
-            yield from _check_secret(at, ("notifications", "webhook", "secret"), webhook.secret, secrets)
-            if message := _webhook_problem(webhook.url, _list_tool_hosts(reading)):
-                yield at.problem_at(("notifications", "webhook", "url"), message)
+        yield from _check_notifications(reading, at, binding.notifications, secrets)
+
+
+def _check_notifications(
+    reading: ParsedPack, at: ParsedYaml, notifications: Notifications, secrets: Mapping[str, str] | None
+) -> Iterator[PackProblem]:
+    hosts = _list_tool_hosts(reading)
+    if webhook := notifications.webhook:
+        yield from _check_secret(at, ("notifications", "webhook", "secret"), webhook.secret, secrets)
+        if message := _webhook_problem(webhook.url, hosts):
+            yield at.problem_at(("notifications", "webhook", "url"), message)
+    if chatwoot := notifications.chatwoot:
+        yield from _check_secret(at, ("notifications", "chatwoot", "token"), chatwoot.token, secrets)
+        message = _webhook_problem(chatwoot.url, hosts)
+        if not message and urlsplit(chatwoot.url)[2:] not in {("", "", ""), ("/", "", "")}:
+            message = "give the address without a path, like 'https://chat.example.com'"
+        if message:
+            yield at.problem_at(("notifications", "chatwoot", "url"), message)
 
 
 def _list_secrets(reading: ParsedPack) -> Mapping[str, str] | None:

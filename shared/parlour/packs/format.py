@@ -411,8 +411,23 @@ class NotificationWebhook(PackModel):
     )
 
 
+class NotificationChatwoot(PackModel):
+    """An inbox in Chatwoot that gets the conversations of Parlour's inbox with their messages."""
+
+    url: Annotated[str, Field(max_length=500)] = Field(
+        description="Where Chatwoot is: an https address on one of the tenant's `tool_hosts`, without a path."
+    )
+    account: Annotated[int, Field(ge=1)] = Field(description="The number of the account in Chatwoot.")
+    inbox: Annotated[int, Field(ge=1)] = Field(description="The number of an inbox there, of the channel API.")
+    token: Identifier = Field(description="A name in the tenant's `secrets`: the access token of a user in Chatwoot.")
+    clearance: Level = Field(
+        default=0,
+        description="The highest level of a conversation whose texts Chatwoot gets; of others it gets a link.",
+    )
+
+
 class Notifications(PackModel):
-    """Who is told that a conversation needs a person. What people read holds no text of the user."""
+    """Who is told that a conversation needs a person. Mails and webhooks hold no text of the user."""
 
     email: tuple[Annotated[str, field_formats.email_address], ...] = Field(
         default=(), description="Addresses that are told of conversations that nobody has."
@@ -421,8 +436,13 @@ class Notifications(PackModel):
         default=(), description="The same for members with one of these roles and an e-mail address."
     )
     webhook: NotificationWebhook | None = Field(default=None, description="A system that receives every event.")
+    chatwoot: NotificationChatwoot | None = Field(
+        default=None, description="An inbox in Chatwoot where people see the conversations. It gets every event."
+    )
     events: tuple[Literal["opened", "said", "taken", "handed_back", "closed"], ...] = Field(
-        default=("opened",), description="Of which events. What people write (`said`) is for the webhook only."
+        default=("opened",),
+        description="Of which events mails and the webhook tell. `opened` includes that it waits too long; `said`, "
+        "what people write, is for the webhook only.",
     )
 
 

@@ -92,6 +92,10 @@ class HttpEndpoint:
         seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS)
         return self._send_request(context, tool, tool.endpoint, seconds, headers, body)
 
+    def get(self, context: ToolContext, tool: Tool, headers: Mapping[str, str]) -> HttpAnswer:
+        """Return the answer to a GET, whatever its status is; raises as `call` when there is none."""
+        return self._send_request(context, tool, tool.endpoint, tool.max_wait_seconds, headers)
+
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
         """Return the result of the call with the context's key: 200 and a JSON object, or None for 404.
 

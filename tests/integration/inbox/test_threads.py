@@ -183,7 +183,7 @@ def test_what_a_person_writes_is_sent_once_and_enters_history_with_their_name(
     prompt = str(conversation.model.requests[-1].messages)
     assert "Asha, a person of the team: It is red." in prompt
     assert "Is it blue?" in prompt
-    assert kinds(conversation) == ["opened", "said", "taken", "said", "handed_back"]
+    assert kinds(conversation) == ["opened", "said", "said", "taken", "said", "handed_back"]
 
 
 def test_a_person_who_lost_the_conversation_writes_nothing_more(conversation: ConversationHarness) -> None:
@@ -414,7 +414,7 @@ def test_a_user_who_waits_too_long_is_told_once_and_the_conversation_is_escalate
         conversation.clock.now += timedelta(minutes=minutes)
         run_clock(conversation, session_id)
     assert outbound(conversation).count(canned_replies.PERSON_LATE_REPLY) == 1
-    assert kinds(conversation) == ["opened", "escalated", "breached"]
+    assert kinds(conversation) == ["opened", "said", "said", "escalated", "breached"]
     assert [row.thread.priority for row in _listed(conversation)] == [1]
 
 
@@ -475,10 +475,10 @@ def test_a_notice_that_comes_during_a_turn_waits_and_holds_nobody_up(conversatio
     conversation.clock.now += timedelta(minutes=11)
     run_clock(conversation, session_id)
     assert conversation.query("SELECT lease_until FROM sessions") == [(None,)]
-    assert kinds(conversation) == ["opened"]
+    assert kinds(conversation) == ["opened", "said"]
     conversation.query("UPDATE turns SET state = 'answered' WHERE number = 1 RETURNING id")
     run_clock(conversation, session_id)
-    assert kinds(conversation) == ["opened", "escalated"]
+    assert kinds(conversation) == ["opened", "said", "said", "escalated"]
 
 
 def test_after_a_notice_the_next_clock_is_looked_at_in_time(conversation: ConversationHarness) -> None:

@@ -1,9 +1,15 @@
 """Whom an event is told, and what a mail says."""
 
+from dataclasses import replace
+from typing import get_args
 from uuid import UUID
 
+import pytest
+
+from parlour.infra.json_values import JsonObject
 from parlour.notifications.event import (
     InboxEvent,
+    InboxEventKind,
     MemberAddress,
     NotificationSettings,
     Recipient,
@@ -43,7 +49,26 @@ def test_an_assigned_conversation_tells_its_assignee_alone() -> None:
 
 
 def test_what_is_said_is_for_webhooks_only() -> None:
-    assert list_recipients(SETTINGS, InboxEvent(UUID(int=5), "said", SESSION), [ASHA, INES]) == [HOOK]
+    by_person = InboxEvent(UUID(int=5), "said", SESSION, is_by_person=True)
+    assert list_recipients(SETTINGS, by_person, [ASHA, INES]) == [HOOK]
+    assert list_recipients(SETTINGS, InboxEvent(UUID(int=5), "said", SESSION), [ASHA, INES]) == []
+
+
+@pytest.mark.parametrize("kind", ["breached", "escalated"])
+def test_who_is_told_of_a_conversation_is_told_that_it_still_waits(kind: InboxEventKind) -> None:
+    event = InboxEvent(UUID(int=5), kind, SESSION)
+
+    assert list_recipients(SETTINGS, event, [ASHA])[-1] == HOOK
+    assert list_recipients(replace(SETTINGS, events=("taken",)), event, [ASHA]) == []
+
+
+def test_chatwoot_gets_every_event_whatever_the_binding_lists() -> None:
+    chatwoot: JsonObject = {"url": "https://chat.example.com/", "account": 3, "inbox": 7, "token": "chatwoot_token"}
+    settings = NotificationSettings.from_json({"chatwoot": chatwoot, "events": ["opened"]})
+    inbox = Recipient("chatwoot", "https://chat.example.com/api/v1/accounts/3/inboxes/7", "chatwoot_token")
+
+    for kind in get_args(InboxEventKind.__value__):
+        assert list_recipients(settings, InboxEvent(UUID(int=5), kind, SESSION), [ASHA]) == [inbox]
 
 
 def test_events_that_a_binding_does_not_list_tell_nobody() -> None:

@@ -1,0 +1,86 @@
+"""What people read in Chatwoot about a conversation, as a private note. Pure.
+
+Notes hold texts of users and models. What Markdown and Chatwoot's mentions would read in them is escaped: no link of
+them hides its target, and they mention nobody.
+"""
+
+import re
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.notifications.event import InboxEventKind
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>!|~]|/(?=/))")
+_MAX_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChatwootEvent:
+    """An event as people read it in Chatwoot.
+
+    level          the clearance that the conversation needs; allowed_level: the one that the binding gives Chatwoot.
+    by             who wrote, of `said`: "user", "agent" or "person".
+    text           what they wrote; of other events an instruction or "".
+    assignee_email  the address of the member who has the conversation.
+    last_question  what the user wrote last; summary: the newest summary that Chatwoot may have.
+    conversation   Chatwoot's number of the conversation; None before it has one.
+    """
+
+    level: int
+    allowed_level: int
+    actor_name: str
+    by: str
+    text: str
+    reason_text: str
+    assignee_name: str | None
+    assignee_email: str | None
+    last_question: str | None
+    summary: str | None
+    user_id: UUID
+    user_name: str | None
+    conversation: int | None
+
+
+def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: str) -> str:
+    """Return the private note of an event; "" where it needs none."""
+    who = escape_markdown(event.actor_name) or "Somebody"
+    match kind:
+        case "opened":
+            return "\n\n".join(filter(None, _opening(event, reason, link)))
+        case "said":
+            return f"There is a new message that Chatwoot may not have. [Read it in the console]({link})."
+        case "taken":
+            return f"{escape_markdown(event.assignee_name or '') or who} has the conversation now."
+        case "handed_back":
+            told = f" with this instruction: {_quote(event.text)}" if event.text and is_shown(event) else "."
+            return (
+                f"{who} handed the conversation back to the agent{told}" if event.actor_name else "The agent goes on."
+            )
+        case "closed":
+            return f"{who} closed the conversation."
+        case "breached" | "escalated":
+            return reason
+
+
+def is_shown(event: ChatwootEvent) -> bool:
+    """Whether Chatwoot may have the texts of the conversation."""
+    return event.level <= event.allowed_level
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text that Markdown shows as it is, on one line."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def _opening(event: ChatwootEvent, reason: str, link: str) -> list[str]:
+    why = f"**Why:** {reason}" if reason else ""
+    opened = f"[Open it in the console]({link})"
+    if not is_shown(event):
+        return [why, "Chatwoot may not have the texts of this conversation.", opened]
+    about = f"**About:** {_quote(event.reason_text)}" if event.reason_text else ""
+    summary = f"**Summary:** {_quote(event.summary)}" if event.summary else ""
+    return [why, about, summary, opened]
+
+
+def _quote(text: str) -> str:
+    return escape_markdown(text[:_MAX_CHARS])
