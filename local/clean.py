@@ -19,6 +19,7 @@ _GENERATED = (
     "shared/parlour/api/console",
     "tests/browser/node_modules",
     "tests/protocol_server/node_modules",
+    "tests/chatwoot_api/node_modules",
 )
 
 

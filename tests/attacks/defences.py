@@ -13,6 +13,7 @@ from parlour.conversations import outgoing_links, reply, tool_execution
 from parlour.conversations import store as conversation_store
 from parlour.conversations.rows import WritableSession
 from parlour.infra.postgres import Transaction
+from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
 from parlour.tenancy import access, rate_limits, users
 from parlour.tenancy import store as tenancy_store
@@ -79,6 +80,10 @@ def _share_sessions(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(conversation_store, "find_own_session", find_anybodys))
 
 
+def _quote_as_it_is(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(chatwoot_note, "escape_markdown", lambda text: text))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
@@ -90,6 +95,7 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "links": _keep_links,
     "embed-hosts": _embed_anywhere,
     "own-session": _share_sessions,
+    "quoted-notes": _quote_as_it_is,
 }
 """By the name that `--without` knows them by."""
 

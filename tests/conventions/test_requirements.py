@@ -64,7 +64,7 @@ def test_native_packages_are_pinned_for_both_architectures() -> None:
         assert entry.group(1).count("--hash") > 10
 
 
-@pytest.mark.parametrize("folder", ["console", "tests/browser", "tests/protocol_server"])
+@pytest.mark.parametrize("folder", ["console", "tests/browser", "tests/chatwoot_api", "tests/protocol_server"])
 def test_npm_pins_have_their_hashes_and_name_no_place(folder: str) -> None:
     manifest = json.loads(Path(folder, "package.json").read_text("utf-8"))
     packages = json.loads(Path(folder, "package-lock.json").read_text("utf-8"))["packages"]

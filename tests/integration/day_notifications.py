@@ -1,15 +1,21 @@
 """The part of the working day in which people are notified of a conversation."""
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from parlour.inbox import events
+from parlour.inbox.events import EventKind, NewEvent
 from parlour.infra.errors import ProviderRejected
 from parlour.infra.json_values import JsonObject
-from parlour.notifications import delivery_job, notifications
-from parlour.notifications.event import InboxEvent
+from parlour.notifications import delivery_job, notifications, store
+from parlour.notifications.delivery_job import Sender
+from parlour.notifications.event import InboxEvent, Medium
 from parlour.notifications.store import NotificationRow
 from tests.conversation_harness import ConversationHarness
 
+_CHATWOOT = '{"chatwoot": {"url": "https://chat.example", "account": 3, "inbox": 7, "token": "token", "clearance": 1}}'
+_KINDS: tuple[EventKind, ...] = ("opened", "closed")
 _SETTINGS = "UPDATE bindings SET notifications = '{}' RETURNING id"
 
 
@@ -36,4 +42,31 @@ def notify_people(conversation: ConversationHarness) -> None:
         assert notifications.list_problems(admin, tx, 10)
         assert notifications.resolve_problem(admin, tx, work.id, "send_again", later)
     delivery_job.deliver(body, conversation.database, {"email": FullMailbox()}, lambda _: None, later, lambda: 60.0)
+    _copy_to_chatwoot(conversation, event.session_id, later)
     conversation.query(_SETTINGS.format("{}"))
+
+
+def _copy_to_chatwoot(conversation: ConversationHarness, session_id: UUID, now: datetime) -> None:
+    """Two events are on their way to Chatwoot: the second waits for the first."""
+    admin = conversation.admin
+    conversation.query(_SETTINGS.format(_CHATWOOT))
+    with conversation.database.transaction(admin) as tx:
+        for number, kind in enumerate(_KINDS):
+            events.add_event(tx, NewEvent(UUID(int=510 + number), session_id, kind, "system", now))
+    opened, closed = conversation.query(
+        "SELECT id FROM notifications WHERE medium = 'chatwoot' AND event IN ('opened', 'closed') ORDER BY event DESC"
+    )
+    senders: Mapping[Medium, Sender] = {"chatwoot": FullMailbox()}
+    for (notification_id,) in (closed, opened, closed):
+        body: JsonObject = {"tenant_id": str(conversation.tenant_id), "notification_id": str(notification_id)}
+        now += timedelta(minutes=1)
+        delivery_job.deliver(body, conversation.database, senders, lambda _: None, now, lambda: 60.0)
+    inbox = "https://chat.example/api/v1/accounts/3/inboxes/7"
+    with conversation.database.transaction(admin) as tx:
+        assert len(notifications.list_problems(admin, tx, 10, session_id)) > 1
+        store.save_chatwoot_conversation(tx, session_id, inbox, 52, 9)
+        found = store.read_chatwoot_event(tx, UUID(str(opened[0])))
+        assert found is not None
+        assert found.conversation == 52
+        store.delete_chatwoot_conversation(tx, session_id, inbox)
+        store.save_chatwoot_conversation(tx, session_id, inbox, 53, 9)

@@ -43,7 +43,7 @@ class ChatwootEvent:
 
 def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: str) -> str:
     """Return the private note of an event; "" where it needs none."""
-    who = escape_markdown(event.actor_name) or "Somebody"
+    who = escape_markdown(event.actor_name) or "Parlour"
     match kind:
         case "opened":
             return "\n\n".join(filter(None, _opening(event, reason, link)))
@@ -52,10 +52,8 @@ def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: st
         case "taken":
             return f"{escape_markdown(event.assignee_name or '') or who} has the conversation now."
         case "handed_back":
-            told = f" with this instruction: {_quote(event.text)}" if event.text and is_shown(event) else "."
-            return (
-                f"{who} handed the conversation back to the agent{told}" if event.actor_name else "The agent goes on."
-            )
+            told = f": {_quote(event.text)}" if event.text and is_shown(event) else "."
+            return f"{who} handed it back to the agent{told}"
         case "closed":
             return f"{who} closed the conversation."
         case "breached" | "escalated":
