@@ -56,6 +56,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "embeddings",
         "erasures",
         "llm_calls",
+        "chatwoot_conversations",
         "notifications",
         "outbox_parts",
         "pack_applies",
