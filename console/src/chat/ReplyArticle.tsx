@@ -21,6 +21,7 @@ export function ReplyArticle({ reply, name: agent }: { reply: Reply; name: strin
           </time>
         )}
       </p>
+      <Reasoning reply={reply} />
       {text && <CitedText text={text} citations={citations} hasSources={stored !== null} />}
       {activity && (
         <p class="chat-activity" role="status">
@@ -40,6 +41,20 @@ export function ReplyArticle({ reply, name: agent }: { reply: Reply; name: strin
       {reply.isStopped.value && <p class="chat-byline">{text ? "Stopped here" : "Stopped before the first word"}</p>}
       {reply.failure.value && <p class="chat-failure">{reply.failure.value}</p>}
     </article>
+  );
+}
+
+/** What the model thought, folded; a member's chat has it until the page is loaded again. */
+function Reasoning({ reply }: { reply: Reply }) {
+  const steps = [...reply.reasoning.value.values()];
+  if (steps.length === 0) return null;
+  const isThinking = steps.some(({ milliseconds }) => milliseconds === null);
+  const seconds = Math.max(1, Math.round(steps.reduce((sum, { milliseconds }) => sum + (milliseconds ?? 0), 0) / 1000));
+  return (
+    <details class="chat-reasoning">
+      <summary>{isThinking && !reply.isComplete.value ? "Thinking" : `Thought for ${seconds} s`}</summary>
+      <p>{steps.map(({ text }) => text.trim()).join("\n\n")}</p>
+    </details>
   );
 }
 

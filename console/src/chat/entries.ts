@@ -74,6 +74,8 @@ export class Reply {
   readonly isComplete = signal(false);
   /** One line for each change of a record. */
   readonly changes = signal<readonly string[]>([]);
+  /** What the model thought, by step; only members receive it. `milliseconds`: null while it thinks. */
+  readonly reasoning = signal<ReadonlyMap<number, { text: string; milliseconds: number | null }>>(new Map());
   /** Whether its turn was stopped: the text is what there was of it. */
   readonly isStopped = signal(false);
   /** Why there is no complete reply. */
@@ -104,8 +106,15 @@ export class Reply {
         this.activity.value = "";
         this.text.value += event.payload.text;
         break;
+      case "reasoning_delta":
+        this.showReasoning(event.payload.block, event.payload.text, null);
+        break;
+      case "reasoning_end":
+        this.showReasoning(event.payload.block, "", event.payload.milliseconds);
+        break;
       case "text_reset":
         this.text.value = "";
+        this.reasoning.value = new Map([...this.reasoning.value].filter(([block]) => block !== event.payload.step));
         this.activity.value = "Starting the reply again";
         break;
       case "tool_call":
@@ -121,6 +130,15 @@ export class Reply {
         this.fail(event.payload.message);
         break;
     }
+  }
+
+  private showReasoning(block: number, text: string, milliseconds: number | null): void {
+    const before = this.reasoning.value.get(block);
+    const ended = milliseconds === null ? null : (before?.milliseconds ?? 0) + milliseconds;
+    this.reasoning.value = new Map(this.reasoning.value).set(block, {
+      text: (before?.text ?? "") + text,
+      milliseconds: ended,
+    });
   }
 
   /** Say what a tool does while it runs, and keep what it changed. */

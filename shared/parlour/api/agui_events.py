@@ -18,6 +18,11 @@ from ag_ui.core import (
     Interrupt,
     Message,
     MessagesSnapshotEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedCancelledOutcome,
@@ -104,6 +109,7 @@ class AguiRun:
     _messages: list[Message] = field(default_factory=list, init=False)
     _message_count: int = field(default=0, init=False)
     _text: _Text | None = field(default=None, init=False)
+    _reasoning_id: str = field(default="", init=False)
     _open_calls: list[_Call] = field(default_factory=list, init=False)
     _is_stopped: bool = field(default=False, init=False)
     _problem: tuple[str, str] | None = field(default=None, init=False)
@@ -126,11 +132,11 @@ class AguiRun:
         replies: the text of a reply by its id, for `done`.
         """
         payload = event.payload
+        if event.kind != "reasoning_delta":
+            yield from self._end_reasoning()
         match event.kind:
-            case "text_delta":
-                yield from self._stream(str(payload["text"]))
-            case "text_reset":
-                yield from self._retract()
+            case "text_delta" | "text_reset" | "reasoning_delta":
+                yield from self._translate_stream(event)
             case "tool_call":
                 yield from self._start_call(_Call(event.number, str(payload["name"]), str(payload.get("call_id", ""))))
             case "tool_result":
@@ -168,6 +174,29 @@ class AguiRun:
         """Yield what ends a run that failed; what is open ends with it."""
         self.is_over = True
         yield RunErrorEvent(code=code, message=message)
+
+    def _translate_stream(self, event: Event) -> Iterator[BaseEvent]:
+        match event.kind:
+            case "text_delta":
+                yield from self._stream(str(event.payload["text"]))
+            case "text_reset":
+                yield from self._retract()
+            case "reasoning_delta":
+                yield from self._reason(event.number, str(event.payload["text"]))
+
+    def _reason(self, number: int, delta: str) -> Iterator[BaseEvent]:
+        """Tell what the model thinks, which clients show apart from messages: no snapshot has it."""
+        if not self._reasoning_id:
+            self._reasoning_id = f"reasoning-{number}"
+            yield ReasoningStartEvent(message_id=self._reasoning_id)
+            yield ReasoningMessageStartEvent(message_id=self._reasoning_id, role="reasoning")
+        yield ReasoningMessageContentEvent(message_id=self._reasoning_id, delta=delta)
+
+    def _end_reasoning(self) -> Iterator[BaseEvent]:
+        if self._reasoning_id:
+            yield ReasoningMessageEndEvent(message_id=self._reasoning_id)
+            yield ReasoningEndEvent(message_id=self._reasoning_id)
+            self._reasoning_id = ""
 
     def _stream(self, delta: str) -> Iterator[BaseEvent]:
         text = self._text.held_back + delta if self._text else delta.lstrip()

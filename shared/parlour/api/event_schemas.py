@@ -90,6 +90,34 @@ class TextDeltaEvent(_EventView):
     payload: TextDelta
 
 
+class ReasoningDelta(ResponseModel):
+    """A piece of what the model thinks; `block`: the step that thinks."""
+
+    text: str
+    block: int
+
+
+class ReasoningDeltaEvent(_EventView):
+    """The model thinks before it answers. For members: it is no part of the reply."""
+
+    kind: Literal["reasoning_delta"]
+    payload: ReasoningDelta
+
+
+class ReasoningEnd(ResponseModel):
+    """The step that has thought, and for how long."""
+
+    block: int
+    milliseconds: int
+
+
+class ReasoningEndEvent(_EventView):
+    """The model has thought, and goes on with its answer or a call."""
+
+    kind: Literal["reasoning_end"]
+    payload: ReasoningEnd
+
+
 class MessagesJoined(ResponseModel):
     """The messages that the running turn answers, too."""
 
@@ -261,6 +289,8 @@ type SessionEvent = Annotated[
     | MessagesJoinedEvent
     | TextResetEvent
     | TextDeltaEvent
+    | ReasoningDeltaEvent
+    | ReasoningEndEvent
     | ToolCallEvent
     | ToolResultEvent
     | RecordOperationEvent

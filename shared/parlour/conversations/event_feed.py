@@ -83,9 +83,12 @@ class EventFeed:
     stop: TurnStop = field(init=False)
     _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
     _pending_text: list[str] = field(default_factory=list)
+    _pending_reasoning: list[str] = field(default_factory=list)
     _text_block: int = 0
     _state: AgentState = "thinking"
     _text_began_at: datetime | None = None
+    _reasoning_began_at: datetime | None = None
+    _reasoning_flushed_at: datetime | None = None
     _flushed_at: datetime | None = None
     _last_event_number: int = field(init=False)
 
@@ -107,6 +110,20 @@ class EventFeed:
             self._state = state
             self.add_event("agent_state", {"state": state})
 
+    def stream_reasoning(self, delta: str, block: int) -> None:
+        """Stream a piece of what the model thinks, for members who follow: committed once a second, as progress.
+
+        block  the step that thinks. A `reasoning_end` follows when it writes, calls a tool or ends.
+        """
+        if not self.is_followed:
+            return
+        if self._reasoning_began_at is None:
+            self.finish_text()
+            self._reasoning_began_at = self._reasoning_flushed_at = self.clock()
+        self._text_block = block
+        self._pending_reasoning.append(delta)
+        self.flush_due_text()
+
     def stream_text(self, delta: str, block: int) -> None:
         """Stream a piece of the reply. The first is committed at once, later ones in growing batches.
 
@@ -114,6 +131,7 @@ class EventFeed:
         """
         if not self.is_followed:
             return
+        self._end_reasoning()
         self._text_block = block
         if shown := self.link_filter.add(delta):
             self._pending_text.append(shown)
@@ -127,12 +145,16 @@ class EventFeed:
         if self._pending_text and (not self._flushed_at or now - self._flushed_at >= flush_interval(now - began_at)):
             self._flushed_at = now
             self.commit(lambda _: None)
+        elif self._pending_reasoning and now - (self._reasoning_flushed_at or now) >= _MAX_FLUSH_INTERVAL:
+            self._reasoning_flushed_at = now
+            self.commit(lambda _: None)
 
     def commit[R](self, work: Callable[[Transaction], R]) -> R:
         """Commit `work` and the due events under the lease; LeaseLost when a newer worker has the session.
 
         On a connection that dies in the middle it is done once more: see `Database.run`.
         """
+        self._flush_reasoning()
         self._flush_text()
         now = self.clock()
         events = [
@@ -155,7 +177,9 @@ class EventFeed:
         return done
 
     def finish_text(self) -> None:
-        """End a text that was streamed: what the filter of links still holds back is committed with the next write."""
+        """End a text or reasoning that was streamed: what the filter of links still holds back is committed with the
+        next write."""
+        self._end_reasoning()
         if rest := self.link_filter.finish():
             self._pending_text.append(rest)
         self._flush_text()
@@ -164,6 +188,22 @@ class EventFeed:
     def _find_stop_cause(self) -> StopCause | None:
         cause: StopCause | None = self.database.run(self.principal, lambda tx: store.find_stop_cause(tx, self.turn_id))
         return cause
+
+    def _end_reasoning(self) -> None:
+        """End the reasoning that was streamed, if there is one, and tell how long it took."""
+        if self._reasoning_began_at is None:
+            return
+        self._flush_reasoning()
+        took = self.clock() - self._reasoning_began_at
+        ended: JsonObject = {"block": self._text_block, "milliseconds": round(took.total_seconds() * 1000)}
+        self._pending_events.append(("reasoning_end", ended))
+        self._reasoning_began_at = None
+
+    def _flush_reasoning(self) -> None:
+        if self._pending_reasoning:
+            delta: JsonObject = {"text": "".join(self._pending_reasoning), "block": self._text_block}
+            self._pending_events.append(("reasoning_delta", delta))
+            self._pending_reasoning.clear()
 
     def _flush_text(self) -> None:
         if self._pending_text:

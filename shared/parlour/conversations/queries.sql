@@ -336,22 +336,23 @@ SELECT current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(pa
                       AND e.kind = %(kind)s AND e.at = %(at)s);
 
 -- name: delete_streamed_text
--- The pieces of streamed text that were sent before a time, a bounded number at a time; those of an open turn stay.
+-- The pieces of streamed text and reasoning that were sent before a time, a bounded number at a time; those of an open turn stay.
 DELETE FROM events
  WHERE (tenant_id, session_id, number) IN (
        SELECT e.tenant_id, e.session_id, e.number
          FROM events e
-        WHERE e.tenant_id = current_tenant() AND e.kind = 'text_delta' AND e.at < %(before)s
+        WHERE e.tenant_id = current_tenant() AND e.kind IN ('text_delta', 'reasoning_delta') AND e.at < %(before)s
           AND NOT EXISTS (SELECT FROM turns t WHERE t.id = e.turn_id AND t.state = 'open')
         LIMIT %(most)s);
 
 -- name: find_oldest_streamed_text
 -- When the oldest piece of streamed text was sent.
-SELECT at FROM events WHERE kind = 'text_delta' ORDER BY at LIMIT 1;
+SELECT at FROM events WHERE kind IN ('text_delta', 'reasoning_delta') ORDER BY at LIMIT 1;
 
 -- name: list_events_after
 -- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers:
--- the binding's, and the user's own where that is more, since the replies hold what they may see.
+-- the binding's, and the user's own where that is more, since the replies hold what they may see. What a model thought is
+-- for readers who may see it (`sees_reasoning`): it may tell of the tenant's own instructions.
 SELECT e.number, e.kind, e.payload, e.turn_id, e.at
   FROM events e
   JOIN sessions s ON s.id = e.session_id
@@ -360,6 +361,7 @@ SELECT e.number, e.kind, e.payload, e.turn_id, e.at
        AND (GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE e.session_id = %(session_id)s AND e.number > %(number)s
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+   AND (%(sees_reasoning)s OR e.kind NOT IN ('reasoning_delta', 'reasoning_end'))
  ORDER BY e.number
  LIMIT %(most)s;
 

@@ -441,10 +441,14 @@ class FeedEnd:
 
 @dataclass(frozen=True, slots=True)
 class SessionReader:
-    """Who reads sessions: a user, only their own; with no user_id, whoever may see what `clearance` covers."""
+    """Who reads sessions: a user, only their own; with no user_id, whoever may see what `clearance` covers.
+
+    sees_reasoning  whether they see what a model thought: members do, also as the user that they talk as.
+    """
 
     user_id: UUID | None
     clearance: int
+    sees_reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

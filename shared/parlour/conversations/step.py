@@ -18,7 +18,16 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, images, model_routing, prices, spend
 from parlour.models.fallback import RetryTiming
-from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamReset, TextDelta, TokenUsage, Waiting
+from parlour.models.model import (
+    Completion,
+    ModelAttempt,
+    ModelRequest,
+    ReasoningDelta,
+    StreamReset,
+    TextDelta,
+    TokenUsage,
+    Waiting,
+)
 from parlour.models.model_routing import ModelChoice
 from parlour.models.spend import Reservation
 from parlour.prompts.assembly.assembler import AssembledPrompt
@@ -68,7 +77,7 @@ def _with_step(journal: Journal, step: ModelStep) -> Journal:
 
 @dataclass(slots=True)
 class _ModelRequest:
-    """One step being asked for: its tries so far, what was reserved for them, and the text of the present one."""
+    """One step being asked for: its tries so far, what was reserved for them, text and reasoning of the present one."""
 
     running: TurnContext
     number: int
@@ -77,6 +86,7 @@ class _ModelRequest:
     attempts: list[ModelAttempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
     streamed: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
     _is_first: bool = True
 
     def request(self, choice: ModelChoice, *, again: bool) -> None:
@@ -156,10 +166,14 @@ class _ModelRequest:
                     case TextDelta(text):
                         self.streamed.append(text)
                         self.running.feed.stream_text(text, self.number)
+                    case ReasoningDelta(text):
+                        self.reasoning.append(text)
+                        self.running.feed.stream_reasoning(text, self.number)
                     case Waiting():
                         self.running.feed.flush_due_text()
                     case StreamReset():
                         self.streamed.clear()
+                        self.reasoning.clear()
                         self.running.feed.add_event("text_reset", {"step": self.number})
                     case ModelAttempt():
                         self.attempts.append(part)
@@ -274,7 +288,11 @@ class _ModelRequest:
     def _worst_case(self, choice: ModelChoice) -> Decimal:
         read = sum(self.assembled.tokens_by_layer.values())
         return prices.worst_case_cost(
-            choice.provider, choice.model, read, MAX_REPLY_TOKENS, self.running.dependencies.clock()
+            choice.provider,
+            choice.model,
+            read,
+            MAX_REPLY_TOKENS + choice.thinking_tokens,
+            self.running.dependencies.clock(),
         )
 
     def _spent(self, llm_calls: list[LlmCall]) -> Decimal:
@@ -308,8 +326,9 @@ class _ModelRequest:
     def _usage(self, attempt: ModelAttempt, reported: TokenUsage) -> TokenUsage:
         """Return an attempt's tokens: what was reported of the answer, and an estimate for a stopped one."""
         if attempt.outcome == "stopped":
-            written = TokenCounter(self.prompt_builder.cache_state.token_factors).count("".join(self.streamed))
-            return TokenUsage(sum(self.assembled.tokens_by_layer.values()), written)
+            written = "".join([*self.reasoning, *self.streamed])
+            output = TokenCounter(self.prompt_builder.cache_state.token_factors).count(written)
+            return TokenUsage(sum(self.assembled.tokens_by_layer.values()), output)
         return reported if attempt.outcome == "ok" else _NOTHING
 
     def _call(self, attempt: ModelAttempt, usage: TokenUsage) -> LlmCall:

@@ -339,6 +339,7 @@ def list_events_after(tx: Transaction, session_id: UUID, reader: SessionReader, 
         session_id=session_id,
         user_id=reader.user_id,
         clearance=reader.clearance,
+        sees_reasoning=reader.sees_reasoning,
         number=number,
         most=limit,
     )

@@ -92,9 +92,9 @@ def read_transcript(
 def session_reader(principal: Principal) -> SessionReader:
     """Return which of the tenant's sessions the principal may read; Forbidden for neither a user nor a viewer."""
     if principal.kind == "user":
-        return SessionReader(principal.id, principal.clearance)
+        return SessionReader(principal.id, principal.clearance, sees_reasoning=principal.has_role("viewer"))
     roles.require_role(principal, "viewer")
-    return SessionReader(None, principal.clearance)
+    return SessionReader(None, principal.clearance, sees_reasoning=True)
 
 
 def _link_citations(principal: Principal, tx: Transaction, citations: Sequence[JsonObject]) -> None:

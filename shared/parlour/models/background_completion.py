@@ -118,7 +118,11 @@ class _CompletionAttempts:
         aside, asking = self.dependencies, self.request
         now = aside.clock()
         amount = prices.worst_case_cost(
-            choice.provider, choice.model, asking.input_tokens, asking.request.max_tokens, now
+            choice.provider,
+            choice.model,
+            asking.input_tokens,
+            asking.request.max_tokens + choice.thinking_tokens,
+            now,
         )
         reservation, further = uuid7(now), asking.check_reservation
         self.reservation_ids.append(reservation)

@@ -6,11 +6,11 @@ from typing import cast
 
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.json_values import Json, JsonObject
-from parlour.models.model import Completion, StreamPart, TextDelta, TokenUsage, Waiting
+from parlour.models.model import Completion, ReasoningDelta, StreamPart, TextDelta, TokenUsage, Waiting
 
 
 def stream_parts(events: Iterable[JsonObject | Waiting]) -> Iterator[StreamPart]:
-    """Text and pauses as they come, then the whole message.
+    """Text, reasoning and pauses as they come, then the whole message.
 
     Events and deltas of unknown types are passed over, blocks of unknown types are kept as they came.
     ProviderUnavailable when the events end before `message_stop`, or a tool's input cannot be read.
@@ -20,9 +20,8 @@ def stream_parts(events: Iterable[JsonObject | Waiting]) -> Iterator[StreamPart]
         if isinstance(event, Waiting):
             yield event
             continue
-        text = message.add(event)
-        if text:
-            yield TextDelta(storable_text(text))
+        if delta := message.add(event):
+            yield delta
         if event.get("type") == "message_stop":
             yield message.to_completion()
             return
@@ -48,8 +47,8 @@ class _Message:
         self._usage: dict[str, int] = {}
         self._stop_reason = ""
 
-    def add(self, event: JsonObject) -> str:
-        """Take one event in; returns the text it added to the answer."""
+    def add(self, event: JsonObject) -> TextDelta | ReasoningDelta | None:
+        """Take one event in; return what it added to the answer's text or to its reasoning."""
         match event:
             case {"type": "message_start", "message": {"usage": dict(usage)}}:
                 self._update_usage(usage)
@@ -60,7 +59,7 @@ class _Message:
             case {"type": "message_delta", "delta": dict(delta)}:
                 self._stop_reason = str(delta.get("stop_reason") or self._stop_reason)
                 self._update_usage(cast("JsonObject", event.get("usage") or {}))
-        return ""
+        return None
 
     def to_completion(self) -> Completion:
         for index, text in self._inputs.items():
@@ -68,21 +67,22 @@ class _Message:
         blocks = tuple(cast("JsonObject", _storable(self._blocks[index])) for index in sorted(self._blocks))
         return Completion(blocks, self._stop_reason, self._to_usage())
 
-    def _append_delta(self, index: int, delta: JsonObject) -> str:
+    def _append_delta(self, index: int, delta: JsonObject) -> TextDelta | ReasoningDelta | None:
         block = self._blocks[index]
         match delta:
             case {"type": "text_delta", "text": str(text)}:
                 block["text"] = f"{block.get('text', '')}{text}"
-                return text
+                return TextDelta(storable_text(text)) if text else None
             case {"type": "thinking_delta", "thinking": str(thinking)}:
                 block["thinking"] = f"{block.get('thinking', '')}{thinking}"
+                return ReasoningDelta(storable_text(thinking)) if thinking else None
             case {"type": "signature_delta", "signature": signature}:
                 block["signature"] = signature
             case {"type": "citations_delta", "citation": citation}:
                 block["citations"] = [*cast("list[Json]", block.get("citations") or []), citation]
             case {"type": "input_json_delta", "partial_json": str(text)}:
                 self._inputs[index] = self._inputs.get(index, "") + text
-        return ""
+        return None
 
     def _parse_tool_input(self, text: str) -> Json:
         """Return a tool's input; empty when the answer's length limit cut it, so that the schema refuses it."""

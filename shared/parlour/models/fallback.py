@@ -115,7 +115,13 @@ def _stream(choice: ModelChoice, model: Model | None, request: ModelRequest, sec
     """Stream from the provider; closed early, it hangs up."""
     if model is None:
         raise ProviderRejected(f"provider {choice.provider} is not configured: set its key or change model_routing")
-    yield from model.stream(replace(request, model=choice.model), seconds_left=seconds)
+    asked = replace(
+        request,
+        model=choice.model,
+        max_tokens=request.max_tokens + choice.thinking_tokens,
+        thinking=choice.thinking_setting,
+    )
+    yield from model.stream(asked, seconds_left=seconds)
 
 
 def _elapsed_ms(started: float, clock: Callable[[], float]) -> int:

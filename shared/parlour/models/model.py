@@ -26,6 +26,7 @@ class ModelRequest:
     tools       definitions: name, description, input_schema.
     system      text blocks.
     messages    role and content, oldest first; the last one is the user's.
+    thinking    how the model thinks before it answers, as Anthropic's API takes it; None: as it does by default.
     """
 
     model: str
@@ -33,12 +34,14 @@ class ModelRequest:
     tools: tuple[JsonObject, ...]
     system: tuple[JsonObject, ...]
     messages: tuple[JsonObject, ...]
+    thinking: JsonObject | None = None
 
     def to_json(self) -> JsonObject:
         """Return the request as one JSON object, in the order of caching; this is hashed and counted."""
         return {
             "model": self.model,
             "max_tokens": self.max_tokens,
+            **({"thinking": self.thinking} if self.thinking else {}),
             "tools": [*self.tools],
             "system": [*self.system],
             "messages": [*self.messages],
@@ -58,6 +61,13 @@ class TokenUsage:
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     """A further piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A further piece of what the model thinks before it answers. It is no part of the answer."""
 
     text: str
 
@@ -101,7 +111,7 @@ class StreamReset:
     """The text streamed so far belongs to a failed attempt: forget it, another one starts."""
 
 
-type StreamPart = TextDelta | Waiting | Completion
+type StreamPart = TextDelta | ReasoningDelta | Waiting | Completion
 """What a model's stream is made of: any number of deltas and pauses, then exactly one Completion."""
 
 type FallbackStreamPart = StreamPart | ModelAttempt | StreamReset

@@ -1,12 +1,13 @@
 """Which model is asked, and which ones after it: the rules of an agent's `model_routing`.
 
-    {"default":  {"provider": "anthropic", "model": "claude-sonnet-5-5"},
+    {"default":  {"provider": "anthropic", "model": "claude-sonnet-5-5", "thinking": "adaptive"},
      "cheap":    {"provider": "anthropic", "model": "claude-haiku-5-5"},
      "quality":  {...},
      "fallback": [{"provider": ..., "model": ...}, ...],
      "strategy": "rule"}
 
-Only `default` is required. A purpose without an entry of its own is served by `default`.
+Only `default` is required. A purpose without an entry of its own is served by `default`. `thinking` has a model's
+reasoning shown to members: `adaptive`, or the most tokens of a model that does not decide by itself how long it thinks.
 """
 
 from collections.abc import Collection, Iterator
@@ -35,14 +36,39 @@ STRATEGIES = ("rule",)
 
 _KEYS = (*PURPOSES, "fallback", "strategy")
 _FIELDS = ("provider", "model")
+_THINKING_PROVIDERS = frozenset({"anthropic", "bedrock"})
+
+MIN_THINKING_TOKENS, MAX_THINKING_TOKENS = 1_024, 16_000
+"""What a model may think at least and at most, where a number says so; the least is the provider's."""
+
+ADAPTIVE_THINKING_TOKENS = 4_096
+"""Tokens that a model may think which decides by itself, on top of its reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model to try: a provider's name here, and the provider's name for the model."""
+    """A model to try: a provider's name here, and the provider's name for the model.
+
+    thinking  "adaptive", the most tokens that it may think, or None: as it does by default, without being shown.
+    """
 
     provider: str
     model: str
+    thinking: str | int | None = None
+
+    @property
+    def thinking_tokens(self) -> int:
+        """Return how many tokens it may think on top of its reply."""
+        if isinstance(self.thinking, int):
+            return self.thinking
+        return ADAPTIVE_THINKING_TOKENS if self.thinking else 0
+
+    @property
+    def thinking_setting(self) -> JsonObject | None:
+        """Return how it thinks, as Anthropic's API takes it."""
+        if isinstance(self.thinking, int):
+            return {"type": "enabled", "budget_tokens": self.thinking}
+        return {"type": "adaptive", "display": "summarized"} if self.thinking else None
 
 
 OFFLINE_MODEL = ModelChoice(OFFLINE_PROVIDER, "extractive")
@@ -79,7 +105,9 @@ def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelCh
         wanted = [entry for entry in [*wanted, routing["cheap"]] if not _is_function(entry)]
     return list(
         dict.fromkeys(
-            ModelChoice(str(entry["provider"]), str(entry["model"])) for entry in wanted if isinstance(entry, dict)
+            ModelChoice(str(entry["provider"]), str(entry["model"]), _thinking(entry))
+            for entry in wanted
+            if isinstance(entry, dict)
         )
     )
 
@@ -115,6 +143,14 @@ def _find_problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
         yield "strategy", f"is not one of {', '.join(STRATEGIES)}"
 
 
+def _thinking(entry: JsonObject) -> str | int | None:
+    """Return an entry's setting; None without one, or for one that cannot be used."""
+    given = entry.get("thinking")
+    if isinstance(given, int) and MIN_THINKING_TOKENS <= given <= MAX_THINKING_TOKENS:
+        return given
+    return "adaptive" if given == "adaptive" else None
+
+
 def _is_function(entry: Json) -> bool:
     return isinstance(entry, dict) and entry.get("provider") == FUNCTION_PROVIDER
 
@@ -132,8 +168,17 @@ def _entry_problems(key: str, entry: Json) -> Iterator[tuple[str, str]]:
         yield key, "must have a provider and a model"
         return
     yield from (
-        (f"{key}.{name}", "is not known here; give a provider and a model") for name in entry if name not in _FIELDS
+        (f"{key}.{name}", "is not known here; give a provider and a model")
+        for name in entry
+        if name not in {*_FIELDS, "thinking"}
     )
+    if entry.get("thinking") is not None and (
+        _thinking(entry) is None or entry.get("provider") not in _THINKING_PROVIDERS
+    ):
+        yield (
+            f"{key}.thinking",
+            f"must be adaptive or {MIN_THINKING_TOKENS} to {MAX_THINKING_TOKENS} tokens, of anthropic or bedrock",
+        )
     for name in _FIELDS:
         value = entry.get(name)
         if not isinstance(value, str) or not value.strip():

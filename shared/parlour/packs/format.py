@@ -26,6 +26,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJson
 
 from parlour.channels.outgoing_message import DEFAULT_INTERIM_SECONDS
 from parlour.conversations.canned_replies import ReplyCause
+from parlour.models.model_routing import MAX_THINKING_TOKENS, MIN_THINKING_TOKENS
 from parlour.packs import field_formats
 from parlour.packs.pack_model import PackModel
 from parlour.packs.prompt_settings import AgentBudget, AgentMode, BudgetOverride, expand_number
@@ -43,6 +44,7 @@ _NOT_SUPPORTED = "not supported in this release; remove it"
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 ShortText = Annotated[str, Field(max_length=500)]
+ThinkingTokens = Annotated[int, Field(ge=MIN_THINKING_TOKENS, le=MAX_THINKING_TOKENS)]
 LongText = Annotated[str, Field(max_length=8_000)]
 Slug = Annotated[str, field_formats.slug]
 Identifier = Annotated[str, field_formats.identifier]
@@ -159,6 +161,11 @@ class ModelChoice(PackModel):
         "is an agent of the pack's own code."
     )
     model: Name = Field(description="The model's name at the provider; for `function`, module.name of the agent.")
+    thinking: Literal["adaptive"] | ThinkingTokens | None = Field(
+        default=None,
+        description="Have members see what the model thinks before it answers: `adaptive`, or the most tokens of a "
+        "model that does not decide by itself how long it thinks. Thinking is paid as output.",
+    )
 
 
 class ModelRouting(PackModel):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from parlour.infra.json_values import JsonObject
 from parlour.infra.queues import QueueMessage
-from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
+from parlour.models.model import Completion, ModelRequest, ReasoningDelta, StreamPart, TextDelta, TokenUsage
 
 type ScriptedAnswer = Sequence[JsonObject] | Exception
 """The content blocks of one answer, or the error in its place."""
@@ -80,6 +80,8 @@ class ScriptedModel:
         for block in answer:
             if block["type"] == "text":
                 yield TextDelta(str(block["text"]))
+            if block["type"] == "thinking":
+                yield ReasoningDelta(str(block["thinking"]))
         self.before_completion()
         wants_tools = any(block["type"] == "tool_use" for block in answer)
         yield Completion(tuple(answer), "tool_use" if wants_tools else "end_turn", TokenUsage(100, 20, 0, 0))

@@ -9,7 +9,16 @@ from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.fallback import RetryTiming, ask_with_fallback
-from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
+from parlour.models.model import (
+    Completion,
+    ModelAttempt,
+    ModelRequest,
+    ReasoningDelta,
+    StreamPart,
+    StreamReset,
+    TextDelta,
+    TokenUsage,
+)
 from parlour.models.model_routing import ModelChoice
 from tests.integration.models.aimock import ProtocolServer
 from tests.integration.models.scripted_http_server import without_pauses
@@ -85,13 +94,14 @@ def test_text_may_come_before_several_tools(protocol_server: ProtocolServer) -> 
     assert last.blocks[1]["id"] != last.blocks[2]["id"]
 
 
-def test_thinking_comes_back_whole_and_is_not_shown(protocol_server: ProtocolServer) -> None:
+def test_thinking_comes_back_whole_and_apart_from_the_text(protocol_server: ProtocolServer) -> None:
     protocol_server.add_answer({"userMessage": "retention"}, {"content": "5%", "reasoning": "Look at clause 9."})
 
     *deltas, last = stream(protocol_server)
 
     assert isinstance(last, Completion)
-    assert deltas == [TextDelta("5%")]
+    assert "".join(one.text for one in deltas if isinstance(one, ReasoningDelta)) == "Look at clause 9."
+    assert [one for one in deltas if not isinstance(one, ReasoningDelta)] == [TextDelta("5%")]
     thinking, text = last.blocks
     assert thinking["thinking"] == "Look at clause 9."
     assert thinking["signature"]

@@ -18,6 +18,8 @@ _TEXT = st.sampled_from(["On ", "Friday", " \n", "  at nine. ", "\n\nSee you."])
 _EVENTS = st.one_of(
     st.tuples(st.just("text_delta"), _TEXT.map(lambda text: {"text": text})),
     st.tuples(st.just("text_reset"), st.just({"step": 1})),
+    st.tuples(st.just("reasoning_delta"), st.just({"text": "Hm.", "block": 1})),
+    st.tuples(st.just("reasoning_end"), st.just({"block": 1, "milliseconds": 40})),
     st.tuples(st.just("tool_call"), st.just({"name": "search"})),
     st.tuples(st.just("tool_result"), st.just({"name": "search", "ok": True})),
     st.tuples(st.just("session"), st.just({"turn_id": str(uuid4()), "number": 1})),
@@ -45,11 +47,13 @@ class Client:
         self.texts: dict[str, str] = {"u1": "When?"}
         self.open_text: str | None = None
         self.open_call: str | None = None
+        self.open_reasoning: str | None = None
         self.ended = False
 
     def receive(self, event: BaseEvent) -> None:
         wire = event.model_dump(by_alias=True, mode="json")
         assert not self.ended
+        self._check_reasoning(wire)
         match wire["type"]:
             case "TEXT_MESSAGE_START":
                 assert self.open_text is None
@@ -77,6 +81,17 @@ class Client:
             case "RUN_FINISHED" | "RUN_ERROR":
                 assert wire["type"] == "RUN_ERROR" or (self.open_text is None and self.open_call is None)
                 self.ended = True
+
+    def _check_reasoning(self, wire: JsonObject) -> None:
+        if not str(wire["type"]).startswith("REASONING"):
+            assert self.open_reasoning is None
+            return
+        if wire["type"] == "REASONING_START":
+            assert self.open_reasoning is None
+            self.open_reasoning = str(wire["messageId"])
+        assert wire["messageId"] == self.open_reasoning
+        if wire["type"] == "REASONING_END":
+            self.open_reasoning = None
 
 
 def _run(events: list[tuple[str, JsonObject]], reply: str) -> Iterator[BaseEvent]:
@@ -118,3 +133,22 @@ def test_an_error_ends_the_run_alone() -> None:
         "code": "provider_unavailable",
         "message": "Please ask again later.",
     }
+
+
+def test_reasoning_is_told_apart_from_messages() -> None:
+    events: list[tuple[str, JsonObject]] = [
+        ("reasoning_delta", {"text": "The crane ", "block": 1}),
+        ("reasoning_delta", {"text": "is a record.", "block": 1}),
+        ("reasoning_end", {"block": 1, "milliseconds": 1_200}),
+        ("text_delta", {"text": "On Friday."}),
+    ]
+    sent = [event.model_dump(by_alias=True, mode="json") for event in _run(events, "On Friday.")]
+    assert [one["type"] for one in sent if one["type"].startswith("REASONING")] == [
+        "REASONING_START",
+        "REASONING_MESSAGE_START",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_CONTENT",
+        "REASONING_MESSAGE_END",
+        "REASONING_END",
+    ]
+    assert {one["messageId"] for one in sent if one["type"].startswith("REASONING")} == {"reasoning-1"}

@@ -101,3 +101,32 @@ def test_a_demo_answers_only_where_no_real_provider_is_configured() -> None:
     assert filter_available(choices, {"offline", "demo", "anthropic"}) == choices
     with pytest.raises(Misconfigured):
         filter_available(choices, {"offline", "demo", "bedrock"})
+
+
+@pytest.mark.parametrize(
+    ("thinking", "setting", "tokens"),
+    [
+        (None, None, 0),
+        ("adaptive", {"type": "adaptive", "display": "summarized"}, 4_096),
+        (2_000, {"type": "enabled", "budget_tokens": 2_000}, 2_000),
+    ],
+)
+def test_thinking_is_asked_for_with_room_for_it(
+    thinking: str | int | None, setting: JsonObject | None, tokens: int
+) -> None:
+    (choice,) = choose_models({"default": {**SONNET, "thinking": thinking}})
+    assert (choice.thinking_setting, choice.thinking_tokens) == (setting, tokens)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**SONNET, "thinking": "deep"},
+        {**SONNET, "thinking": 1_000},
+        {**SONNET, "thinking": True},
+        {"provider": "offline", "model": "extractive", "thinking": "adaptive"},
+    ],
+)
+def test_thinking_that_cannot_be_asked_for_is_refused(entry: JsonObject) -> None:
+    (problem,) = find_routing_problems({"default": entry})
+    assert problem.key == "default.thinking"
