@@ -47,6 +47,23 @@ test("a visitor asks, sees the sources, and finds the conversation again", async
   await saveScreenshot("chat-memory");
 });
 
+test("what the model thought is folded above its answer", async ({ page, open, checkAccessibility, saveScreenshot }) => {
+  // No model of the stack thinks: the events of one that does are put into the stream, as the API sends them to members.
+  await page.route("**/v1/sessions/*/stream", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: addReasoning(await response.text()) });
+  });
+  await open(CHAT);
+  await page.getByRole("button", { name: SAMPLE }).click();
+  const summary = reply(page).getByText("Thought for 4 s");
+  await expect(reply(page).getByRole("list", { name: "Sources" })).toContainText("Site report no. 19");
+  await expect(reply(page).getByText("The crack is a record")).toBeHidden();
+  await summary.click();
+  await expect(reply(page).getByText("The crack is a record. I look for its width.")).toBeVisible();
+  await checkAccessibility();
+  await saveScreenshot("chat-reasoning");
+});
+
 test("a PDF is refused before its upload, and the text stays", async ({ page, open, saveScreenshot }) => {
   const sent: string[] = [];
   page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
@@ -144,4 +161,25 @@ function observeLayoutShifts(): void {
       if (!shift.hadRecentInput && !shift.sources.every(isInThread)) found.layoutShift! += shift.value;
     }
   }).observe({ type: "layout-shift", buffered: true });
+}
+
+/** Return a stream in which a model thinks before its first words. */
+function addReasoning(stream: string): string {
+  const frames = stream.split("\n\n");
+  const first = frames.findIndex((frame) => frame.includes("event: text_delta"));
+  if (first < 0) return stream;
+  const { number, turn_id, at } = JSON.parse(frames[first]!.split("data: ")[1]!) as {
+    number: number;
+    turn_id: string;
+    at: string;
+  };
+  const added = [
+    { kind: "reasoning_delta", payload: { text: "The crack is a record. ", block: 1 } },
+    { kind: "reasoning_delta", payload: { text: "I look for its width.", block: 1 } },
+    { kind: "reasoning_end", payload: { block: 1, milliseconds: 4_200 } },
+  ].map((event, index) => {
+    const data = { ...event, number: number - 1 + (index + 1) / 4, turn_id, at };
+    return `id: ${number - 1}\nevent: ${event.kind}\ndata: ${JSON.stringify(data)}`;
+  });
+  return [...frames.slice(0, first), ...added, ...frames.slice(first)].join("\n\n");
 }

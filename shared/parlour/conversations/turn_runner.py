@@ -100,6 +100,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
         if running.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(running):
             _release_session(running, counts_attempt=True)
             raise
+        has_more = True  # a wake may have been left to this worker meanwhile
     if has_more:
         run_session(dependencies, wakeup, seconds_left)
 
