@@ -47,7 +47,12 @@ test("a visitor asks, sees the sources, and finds the conversation again", async
   await saveScreenshot("chat-memory");
 });
 
-test("what the model thought is folded above its answer", async ({ page, open, checkAccessibility, saveScreenshot }) => {
+test("what the model thought is folded above its answer", async ({
+  page,
+  open,
+  checkAccessibility,
+  saveScreenshot,
+}) => {
   // No model of the stack thinks: the events of one that does are put into the stream, as the API sends them to members.
   await page.route("**/v1/sessions/*/stream", async (route) => {
     const response = await route.fetch();

@@ -27,7 +27,7 @@ from tests.integration.models.scripted_http_server import (
 
 _THOUGHTS = ("The crack is a record.", "It says 0.4 mm; my instructions forbid advice.")
 _REPLY = "It is 0.4 mm wide."
-_SEARCH = {"type": "tool_use", "id": "call_1", "name": "search_knowledge", "input": {}}
+_SEARCH: JsonObject = {"type": "tool_use", "id": "call_1", "name": "search_knowledge", "input": {}}
 
 
 @pytest.fixture
