@@ -1,8 +1,7 @@
-import { randomInt } from "node:crypto";
-
 import { expect, type APIRequestContext } from "@playwright/test";
 
 import type { components } from "../../console/src/api/schema.d.ts";
+import { Phone } from "./phone.ts";
 
 /** The types of the API's bodies by name. */
 export type Schema = components["schemas"];
@@ -10,7 +9,8 @@ export type Schema = components["schemas"];
 export const TENANT = variable("CONSOLE_TENANT");
 export const OPERATOR_KEY = variable("CONSOLE_OPERATOR_KEY");
 
-function variable(name: string): string {
+/** Return an environment variable that the launcher sets. */
+export function variable(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is missing: run \`make browser\`.`);
   return value;
@@ -56,27 +56,13 @@ export class Operator {
     return file.id;
   }
 
-  /** Let a customer write a day ago, so that the reply has to wait for a person. Return the number's last digits. */
+  /** Let a customer write a day ago, so that the reply has to wait for a person. Return the conversation's id. */
   async holdReply(): Promise<string> {
-    const digits = randomInt(100, 1_000).toString();
-    const phone = `447700900${digits}`;
-    const data = {
-      app: "ParlourDemo",
-      timestamp: Date.now() - 26 * 3_600_000,
-      version: 2,
-      type: "message",
-      payload: {
-        id: `held-${digits}-${Date.now()}`,
-        source: phone,
-        type: "text",
-        payload: { text: "When does the crane come?" },
-        sender: { phone, name: "Jon" },
-      },
-    };
-    expect((await this.request.post(variable("CONSOLE_WEBHOOK"), { data })).ok()).toBe(true);
+    const phone = new Phone(this.request);
+    await phone.write("When does the crane come?", Date.now() - 26 * 3_600_000);
     const held = async () => {
       const { items } = await this.get<Schema["AttentionPageView"]>("attention");
-      const found = items.find((item) => item.kind === "held_reply" && item.recipient.endsWith(digits));
+      const found = items.find((item) => item.kind === "held_reply" && item.recipient.endsWith(phone.number.slice(-3)));
       return found?.kind === "held_reply" ? found.session_id : "";
     };
     await expect.poll(held, { timeout: 20_000 }).not.toBe("");

@@ -31,7 +31,7 @@ class Stack:
     folder   where it keeps its state, as `make run` does in the checkout's `.parlour`.
     url      the API and the console; deployed: the same API where the webhooks are.
     webhook  Gupshup's, with its token.
-    phone, issuer   the doubles of the providers' send APIs and of the identity provider.
+    phone, issuer, office   the doubles of the providers' send APIs, of the identity provider and of the site office.
     mail     the maildir of every mail that was sent.
     """
 
@@ -41,6 +41,7 @@ class Stack:
     webhook: str
     phone: str
     issuer: str
+    office: str
     tenant: str
     operator_key: str
     cloud_app_secret: str
@@ -95,7 +96,8 @@ def _read(folder: Path, text: str, ports: dict[str, int]) -> Stack:
     secrets = json.loads((folder / words.SECRETS_FILE).read_text("utf-8"))
     webhook = re.search(words.WEBHOOK_ADDRESS, text)
     assert webhook
-    phone, issuer = (f"http://127.0.0.1:{ports[f'PARLOUR_{server}_PORT']}" for server in ("PHONE", "ISSUER"))
+    servers = ("PHONE", "ISSUER", "OFFICE")
+    phone, issuer, office = (f"http://127.0.0.1:{ports[f'PARLOUR_{server}_PORT']}" for server in servers)
     return Stack(
         folder=folder,
         url=command["url"],
@@ -103,6 +105,7 @@ def _read(folder: Path, text: str, ports: dict[str, int]) -> Stack:
         webhook=webhook[0],
         phone=phone,
         issuer=issuer,
+        office=office,
         tenant=command["tenant"],
         operator_key=command["key"],
         cloud_app_secret=secrets[words.CLOUD_APP_SECRET],

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { body, type Schema } from "../../api/client";
 import { api } from "../../api/sign_in";
+import { ConversationApprovals } from "../../approvals/ConversationApprovals";
 import { setQuery, to, toRecord, type Route } from "../../shell/router";
 import { Button, LinkButton } from "../../ui/Button";
 import { dollars, plural } from "../../ui/format";
@@ -63,6 +64,7 @@ export function ConversationPage({ sessionId, route }: { sessionId: string; rout
       actions={<Actions conversation={found} onRefresh={refresh} isLoading={thread.isLoading} />}
     >
       <Notice problem={conversation.problem} />
+      <ConversationApprovals sessionId={sessionId} round={thread.data} onAnswered={reload} showsClosed />
       <Loaded of={thread} rows={8}>
         {() => (
           <ThreadAndTrace
