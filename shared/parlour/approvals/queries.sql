@@ -61,12 +61,9 @@ SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, 
        a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
        a.answered_at, a.answered_by, a.done_at
   FROM approvals a
-  JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
-  JOIN bindings b ON b.tenant_id = a.tenant_id AND b.id = a.binding_id
   JOIN sessions s ON s.tenant_id = a.tenant_id AND s.id = a.session_id
  WHERE (%(user_id)s::uuid IS NULL OR a.user_id = %(user_id)s)
-   AND (a.user_id = %(user_id)s
-        OR GREATEST(b.clearance, s.answering_clearance, u.clearance, a.shown_level) <= %(clearance)s)
+   AND (a.user_id = %(user_id)s OR GREATEST(session_clearance(s), a.shown_level) <= %(clearance)s)
    AND (%(session_id)s::uuid IS NULL OR a.session_id = %(session_id)s)
    AND (NOT %(only_open)s OR a.state = 'asked')
    AND (%(before_at)s::timestamptz IS NULL OR (a.created_at, a.id) < (%(before_at)s, %(before_id)s::uuid))

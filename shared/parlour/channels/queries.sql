@@ -185,16 +185,14 @@ SELECT id, session_id, attempts
 
 -- name: list_stuck
 -- The replies that a person has to see to, oldest first: of an unknown fate, or held because the channel takes no free
--- text any more; none of a binding, or to a person, of more clearance than the reader's. A code is for whoever has the
--- phone: nobody else is told it.
+-- text any more; none of a session that needs more clearance than the reader's. A code is for whoever has the phone:
+-- nobody else is told it.
 SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
        CASE WHEN m.kind = 'code' THEN '' ELSE m.body END AS text, o.problem, o.created_at
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
-  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
- WHERE o.state IN ('unknown', 'held') AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+ WHERE o.state IN ('unknown', 'held') AND session_clearance(s) <= %(clearance)s
    AND (%(session_id)s::uuid IS NULL OR o.session_id = %(session_id)s)
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
@@ -210,21 +208,18 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE w.kind = 'outbox' AND o.state IN ('pending', 'sending')
    AND (o.problem IS NOT NULL OR COALESCE(o.resolved_at, o.created_at) <= %(since)s)
-   AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+   AND session_clearance(s) <= %(clearance)s
    AND (%(session_id)s::uuid IS NULL OR o.session_id = %(session_id)s)
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 
 -- name: get_state
--- Where a row is, how often it was tried, and the clearance of its binding, or of whom it is for if that is more.
-SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, s.answering_clearance, u.clearance) AS clearance
+-- Where a row is, how often it was tried, and the clearance that its session needs.
+SELECT o.session_id, o.state, o.attempts, session_clearance(s) AS clearance
   FROM outbox o
-  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE o.id = %(outbox_id)s;
 
 -- name: resolve_arrived
@@ -267,18 +262,16 @@ UPDATE outbox
  WHERE id = %(outbox_id)s AND state IN ('unknown', 'held');
 
 -- name: list_failed
--- The replies that failed and that nobody has let be, latest first, behind a position; none of a binding, or to a person, of
--- more clearance than the reader's. Letting be is told from a failure after a decision by its time: it is the last news.
+-- The replies that failed and that nobody has let be, latest first, behind a position; none of a session that needs more
+-- clearance than the reader's. Letting be is told from a failure after a decision by its time: it is the last news.
 -- No code is told.
 SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
        CASE WHEN m.kind = 'code' THEN '' ELSE m.body END AS text, o.problem, o.created_at
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
-  JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE o.state = 'failed' AND (o.resolved_at IS NULL OR o.status_at IS DISTINCT FROM o.resolved_at)
-   AND o.created_at > %(since)s AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+   AND o.created_at > %(since)s AND session_clearance(s) <= %(clearance)s
    AND (%(after_id)s::uuid IS NULL OR (o.created_at, o.id) < (%(after_at)s::timestamptz, %(after_id)s))
  ORDER BY o.created_at DESC, o.id DESC
  LIMIT %(most)s;

@@ -55,9 +55,7 @@ UPDATE notifications
 SELECT n.id, n.session_id, n.medium, n.recipient, n.state, n.problem, n.created_at
   FROM notifications n
   JOIN sessions s ON s.tenant_id = n.tenant_id AND s.id = n.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
-  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
- WHERE n.state IN ('failed', 'unknown') AND GREATEST(b.clearance, s.answering_clearance, u.clearance) <= %(clearance)s
+ WHERE n.state IN ('failed', 'unknown') AND session_clearance(s) <= %(clearance)s
    AND (%(session_id)s::uuid IS NULL OR n.session_id = %(session_id)s)
  ORDER BY n.created_at, n.id
  LIMIT %(limit)s;

@@ -66,11 +66,10 @@ SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'res
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
        c.code, c.run_token AS run_token, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id, s.entity_id,
        b.team_id, t.binding_id,
-       GREATEST(b.clearance, u.clearance) AS required_clearance, s.lease_token AS fencing_token
+       session_clearance(s) AS required_clearance, s.lease_token AS fencing_token
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = t.binding_id
  WHERE c.id = %(id)s;
 
@@ -142,15 +141,13 @@ SELECT started_at, run_until FROM tool_calls
 SELECT id FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelled_at IS NULL;
 
 -- name: list_unknown
--- The calls of which nobody knows whether they were done, the oldest first; none that was asked for through a binding
--- of more clearance than the reader's, or by somebody of more.
+-- The calls of which nobody knows whether they were done, the oldest first; none of a session that needs more
+-- clearance than the reader's.
 SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.code, c.result, c.runs, c.started_at, c.finished_at
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
-  JOIN bindings b ON b.tenant_id = t.tenant_id AND b.id = t.binding_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
-  JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
- WHERE c.state = 'unknown' AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE c.state = 'unknown' AND session_clearance(s) <= %(clearance)s
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY c.started_at, c.id LIMIT %(most)s;
 

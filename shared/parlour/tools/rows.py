@@ -72,7 +72,7 @@ class ToolCall:
     user_id             whose conversation it is; clearance: theirs
     entity_id           the record that it is about, whether or not its user may still see that
     team_id             the team that answers in it
-    required_clearance  of the binding that it was requested through: who has less may not decide on it
+    required_clearance  what reading its session needs: who has less may not decide on it
     fencing_token       the session's lease token at this moment
     """
 
