@@ -9,7 +9,7 @@ from uuid import UUID
 import psycopg
 
 from parlour.api.routes import embedded_chat
-from parlour.conversations import outgoing_links, reply, tool_execution
+from parlour.conversations import outgoing_links, reply, tool_execution, untrusted_text
 from parlour.conversations import store as conversation_store
 from parlour.conversations.rows import WritableSession
 from parlour.infra.postgres import Transaction
@@ -38,6 +38,10 @@ def _let_everybody_write(_desk: ConversationHarness, stack: ExitStack) -> None:
 
 def _show_unverified(desk: ConversationHarness, _stack: ExitStack) -> None:
     desk.run_as_owner("CREATE OR REPLACE FUNCTION current_reader() RETURNS text LANGUAGE sql STABLE RETURN NULL::text")
+
+
+def _trust_every_tool(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(untrusted_text, "_reached_tool", lambda _result: False))
 
 
 def _forget_levels(_desk: ConversationHarness, stack: ExitStack) -> None:
@@ -88,6 +92,7 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
     "unverified": _show_unverified,
+    "untrusted-text": _trust_every_tool,
     "levels": _forget_levels,
     "rate-limits": _take_everything,
     "anonymous-share": _share_the_cap,

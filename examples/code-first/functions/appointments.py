@@ -21,7 +21,7 @@ def _diary() -> Path:
 HOURS = range(9, 17)
 
 
-@parlour.tool
+@parlour.tool(trusted_results=True)  # only times, so booking one of them asks nobody
 def free_times(day: dt.date) -> list[str]:
     """List the free times of a day."""
     taken = {entry["start"] for entry in _read().values()}

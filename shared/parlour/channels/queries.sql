@@ -46,19 +46,25 @@ UPDATE outbox
 
 -- name: record_part_sent
 -- The provider took one part under its id; the last one makes the row sent. Proof is proof: it counts even when
--- the row was given up as unknown in the meantime. Returns nothing when the row is not this sender's any more.
+-- the row was given up as unknown in the meantime; then the inbox looks at it. Returns nothing when the row is not this
+-- sender's any more.
 WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
     SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s FROM outbox o WHERE o.id = %(outbox_id)s
     ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
 ), moved AS (
-    UPDATE outbox
-       SET parts_sent = GREATEST(parts_sent, %(number)s),
-           state = CASE WHEN %(number)s = part_count THEN 'sent' ELSE state END,
-           sent_at = CASE WHEN %(number)s = part_count THEN %(now)s ELSE sent_at END,
-           problem = CASE WHEN %(number)s = part_count THEN NULL ELSE problem END
-     WHERE id = %(outbox_id)s AND state IN ('sending', 'unknown') AND attempt_id = %(sender)s
-    RETURNING id, state
+    UPDATE outbox o
+       SET parts_sent = GREATEST(o.parts_sent, %(number)s),
+           state = CASE WHEN %(number)s = o.part_count THEN 'sent' ELSE o.state END,
+           sent_at = CASE WHEN %(number)s = o.part_count THEN %(now)s ELSE o.sent_at END,
+           problem = CASE WHEN %(number)s = o.part_count THEN NULL ELSE o.problem END
+      FROM (SELECT id, state FROM outbox WHERE id = %(outbox_id)s FOR NO KEY UPDATE) prior
+     WHERE o.id = prior.id AND o.state IN ('sending', 'unknown') AND o.attempt_id = %(sender)s
+    RETURNING o.id, o.session_id, o.state, prior.state AS prior_state
+), inbox AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'inbox', session_id, %(now)s FROM moved WHERE prior_state = 'unknown' AND state = 'sent'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 ), settled AS (
     DELETE FROM work_due w USING moved
      WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state = 'sent'

@@ -1,7 +1,8 @@
 """Whether a turn's prompt shows text of others than the user and the tenant.
 
-Such text may tell the model what to do: what a tool outside of Parlour answered, and files that came with a message. It
-counts as long as the history of the prompt has the turn that read it: its reply may repeat the text.
+Such text may tell the model what to do: what a tool outside of Parlour answered, unless the pack trusts its results, and
+files that came with a message. It counts as long as the history of the prompt has the turn that read it: its reply may
+repeat the text.
 """
 
 import json
@@ -35,13 +36,13 @@ _PARLOURS_CODES = frozenset(
         ASKED,
         ApprovalChanged.code,
         ApprovalExpired.code,
+        ApprovalRefused.code,
         InvalidArguments.code,
         ToolNotAvailable.code,
         UnknownTool.code,
     }
 )
-"""Codes of calls that never reached their tool. Other failures may quote it: its own refusal does, with the code of a
-person's."""
+"""Codes of calls that never reached their tool. Other failures may quote it."""
 
 
 def shows_untrusted_text(
@@ -76,8 +77,11 @@ def has_outside_results(tools: Sequence[Tool], journal: Journal) -> bool:
 
 
 def _outside_check(tools: Sequence[Tool]) -> OutsideCheck:
-    """Return what says whether a tool is outside of Parlour; one that the agent does not have may be another desk's."""
-    known = {tool.name: not tool.endpoint.startswith(BUILTIN_SCHEME) for tool in tools}
+    """Return what says whether a tool may answer with text of others; the pack says of which it may not.
+
+    One that the agent does not have may be another desk's.
+    """
+    known = {tool.name: not (tool.trusted_results or tool.endpoint.startswith(BUILTIN_SCHEME)) for tool in tools}
     return lambda name: known.get(name, name not in _BUILTIN_NAMES)
 
 
@@ -85,7 +89,7 @@ def _reached_tool(result: JsonObject) -> bool:
     """Return whether a result may have text of the tool; Parlour's own errors all say whether to try again."""
     if result.get("ok") is not False or "retryable" not in result:
         return True
-    return result.get("code") not in _PARLOURS_CODES and result.get("message") != str(ApprovalRefused())
+    return result.get("code") not in _PARLOURS_CODES
 
 
 def _is_from_outside(late_result: str, is_outside: OutsideCheck) -> bool:

@@ -183,6 +183,12 @@ class ToolRefused(ModelError):
     code = "refused"
 
 
+class RequestRejected(ToolRefused):
+    """The tool's system rejected the request; nothing was done. Correct the request or answer without it."""
+
+    code = "rejected"
+
+
 class HandoffNotAllowed(ModelError):
     """This conversation may not be handed to that desk; answer without it."""
 
@@ -214,7 +220,7 @@ class ToolCancelled(ModelError):
 class ApprovalRefused(ModelError):
     """The person who was asked refused; nothing was done. Tell the user, and do not try again without being asked."""
 
-    code = "refused"
+    code = "approval_refused"
 
 
 class ApprovalExpired(ModelError):

@@ -41,6 +41,7 @@ class ToolFlags(TypedDict, total=False):
     idempotent: bool
     heavy: bool
     needs_approval: bool
+    trusted_results: bool
     timeout_seconds: int
 
 

@@ -537,6 +537,11 @@ class Tool(PackModel):
     approval_hours: Annotated[int, Field(ge=1, le=720)] = Field(
         default=24, description="Hours until an unanswered question expires; nothing is done then."
     )
+    trusted_results: bool = Field(
+        default=False,
+        description="Whether nobody outside of the tenant can write what the tool answers. Otherwise, while a "
+        "conversation shows its answers, calls that change more than the user's own records ask first.",
+    )
     lookup: str | None = Field(
         default=None, description="An address with {key} that tells what became of a call whose answer was lost."
     )

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import jwt
 
-from parlour.infra.errors import ToolRefused, Unauthenticated
+from parlour.infra.errors import RequestRejected, Unauthenticated
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.signing_keys import parse_signing_keys
 from parlour.tools.result import ToolResult, error_result, success_result
@@ -84,4 +84,4 @@ def parse_result(content: JsonObject) -> ToolResult:
     if error is None:
         return success_result(content)
     reason = error if isinstance(error, str) else canonical_json(success_result({"error": error}).content)
-    return error_result(ToolRefused(f"the tool could not do it: {reason[:_MAX_REASON_CHARS]}"))
+    return error_result(RequestRejected(f"the tool could not do it: {reason[:_MAX_REASON_CHARS]}"))

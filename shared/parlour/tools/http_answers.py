@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from parlour.infra.errors import OutcomeUnknown, StillUnderWay, ToolFailed, ToolRefused
+from parlour.infra.errors import OutcomeUnknown, RequestRejected, StillUnderWay, ToolFailed
 from parlour.infra.json_values import JsonObject
 
 _RETRY_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
@@ -33,7 +33,7 @@ class HttpAnswer:
 def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
     """Return the JSON object of a success.
 
-    ToolRefused and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows. A write's success without a JSON
+    RequestRejected and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows. A write's success without a JSON
     object is a success, a read's is no answer.
     """
     status = answer.status
@@ -46,7 +46,7 @@ def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
     if status in _RETRY_STATUSES:
         raise ToolFailed(f"the tool answered {status}; nothing was done. It may work when tried again a little later.")
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR or status in _NOT_HANDLED_STATUSES:
-        raise ToolRefused(f"the tool answered {status}: {_error_text(answer)}")
+        raise RequestRejected(f"the tool answered {status}: {_error_text(answer)}")
     if not writes:
         raise ToolFailed(f"the tool answered {status}; it may work when tried again")
     raise StillUnderWay if status in _GATEWAY_STATUSES else OutcomeUnknown

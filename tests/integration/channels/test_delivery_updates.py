@@ -306,6 +306,20 @@ def test_the_inbox_looks_at_an_unknown_reply_that_was_delivered(
     assert inbox_due(outbox_harness) == [(outbox_harness.session_id,)]
 
 
+def test_the_inbox_looks_at_an_unknown_reply_whose_sender_comes_back(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+
+    def meanwhile() -> None:
+        assert sending(outbox_harness, Phone(), outbox_id).state == "unknown"
+        assert inbox_due(outbox_harness) == []
+
+    phone.on_asked = meanwhile
+    assert sending(outbox_harness, phone, outbox_id).state == "sent"
+    assert inbox_due(outbox_harness) == [(outbox_harness.session_id,)]
+
+
 @pytest.mark.parametrize("code", ["470", "131047", "1004", "1008"])
 def test_a_refusal_outside_the_window_holds_it_at_once_or_later(
     outbox_harness: OutboxHarness, phone: Phone, code: str

@@ -16,7 +16,7 @@ from parlour.channels.templates import FilledTemplate, TemplateChoice
 from parlour.conversations import canned_replies, inbox_clock, inbox_messages
 from parlour.inbox import events, threads
 from parlour.inbox.thread import Thread
-from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, ParlourError
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, ParlourError, RequestRejected, ToolRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
@@ -354,18 +354,28 @@ def test_a_word_of_the_pack_asks_for_a_person_without_a_model(conversation: Conv
     assert conversation.query("SELECT kind FROM work_due WHERE kind = 'inbox'") == [("inbox",)]
 
 
-def test_a_tool_that_fails_twice_brings_the_conversation_to_the_inbox(conversation: ConversationHarness) -> None:
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        (RuntimeError("broken"), [("tool_failed", "measure")]),
+        (RequestRejected("the tool answered 404: no such gauge"), [("tool_failed", "measure")]),
+        (ToolRefused("The record belongs to somebody else."), []),  # as Parlour refuses what a user may not do
+    ],
+)
+def test_a_tool_that_fails_twice_brings_the_conversation_to_the_inbox(
+    conversation: ConversationHarness, problem: Exception, expected: list[tuple[str, str]]
+) -> None:
     conversation.query(f"UPDATE bindings SET inbox = '{HARNESS_WORDS}' RETURNING id")
 
     def broken(_context: ToolContext, _arguments: object) -> dict[str, object]:
-        raise RuntimeError("broken")
+        raise problem
 
     conversation.add_tool("measure", broken, writes=False)  # type: ignore[arg-type]
     for number in range(2):
         conversation.send_whatsapp("How wide?", f"m{number}")
         conversation.model.script = [tool_call("measure", f"c{number}"), text_answer("I cannot tell.")]
         conversation.run_turn()
-    assert conversation.query("SELECT reason, reason_text FROM inbox_threads") == [("tool_failed", "measure")]
+    assert conversation.query("SELECT reason, reason_text FROM inbox_threads") == expected
 
 
 def test_an_agent_without_an_inbox_goes_on_after_a_failure(conversation: ConversationHarness) -> None:

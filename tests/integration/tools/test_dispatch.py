@@ -293,7 +293,7 @@ def test_a_tool_may_answer_hours_later_and_twice(yard: LongToolHarness) -> None:
 def test_a_tool_may_say_later_that_it_could_not(yard: LongToolHarness) -> None:
     _, url = later(yard)
     assert yard.post_callback(url, {"error": "no such project"}).state == "failed"
-    assert yard.call_state() == ("failed", "refused")
+    assert yard.call_state() == ("failed", "rejected")
 
 
 @pytest.mark.parametrize(

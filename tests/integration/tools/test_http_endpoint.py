@@ -20,11 +20,11 @@ from parlour.infra.errors import (
     Misconfigured,
     ModelError,
     OutcomeUnknown,
+    RequestRejected,
     StillUnderWay,
     ToolCancelled,
     ToolFailed,
     ToolNotAvailable,
-    ToolRefused,
     ToolTimedOut,
 )
 from parlour.infra.json_values import JsonObject
@@ -190,17 +190,17 @@ def test_without_its_secret_a_tool_is_surely_not_called(
         (200, b"[1]", True, "It was done"),
         (200, b"<html>", True, "It was done"),
         (200, b"<html>", False, ToolFailed),
-        (400, b'{"message": "no subject"}', True, ToolRefused),
-        (404, b"", True, ToolRefused),
-        (409, b'{"detail": "exists"}', True, ToolRefused),
+        (400, b'{"message": "no subject"}', True, RequestRejected),
+        (404, b"", True, RequestRejected),
+        (409, b'{"detail": "exists"}', True, RequestRejected),
         (408, b"", True, ToolFailed),
         (425, b"", True, ToolFailed),
         (429, b"", True, ToolFailed),
-        (501, b"", True, ToolRefused),
+        (501, b"", True, RequestRejected),
         (301, b"", True, OutcomeUnknown),
         (303, b"", True, OutcomeUnknown),
-        (307, b"", True, ToolRefused),
-        (308, b"", True, ToolRefused),
+        (307, b"", True, RequestRejected),
+        (308, b"", True, RequestRejected),
         (302, b"", False, ToolFailed),
         (500, b"", True, OutcomeUnknown),
         (503, b"", True, OutcomeUnknown),
@@ -228,7 +228,7 @@ def test_what_is_made_of_an_answer(
 
 def test_a_refusals_reason_is_told_in_short(context: ToolContext, office: Office) -> None:
     office.status, office.body = 422, json.dumps({"error": {"message": "no such project " + "x" * 9_000}}).encode()
-    with pytest.raises(ToolRefused, match="422: no such project") as caught:
+    with pytest.raises(RequestRejected, match="422: no such project") as caught:
         endpoint(office).call(context, raising(office), ARGUMENTS)
     assert len(str(caught.value)) < 400
 

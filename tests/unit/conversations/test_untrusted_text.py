@@ -7,7 +7,7 @@ import pytest
 from parlour.approvals.question import ASKED
 from parlour.conversations.journal import CallModel, FinishedCall, Journal, ModelStep, next_step
 from parlour.conversations.untrusted_text import shows_untrusted_text
-from parlour.infra.errors import ApprovalRefused, ModelError, OutcomeUnknown, ToolNotAvailable, ToolRefused
+from parlour.infra.errors import ApprovalRefused, ModelError, OutcomeUnknown, RequestRejected, ToolNotAvailable
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.prompts.assembly.call_stubs import history_messages
 from parlour.prompts.assembly.past_turn import Message, PastTurn
@@ -20,6 +20,7 @@ from parlour.tools.tool_definition import Tool
 TOOLS = [
     Tool("read_mail", "", {}, "https://mail.example.org", writes=False),
     Tool("search_knowledge", "", {}, "python:search_knowledge", writes=False),
+    Tool("free_times", "", {}, "function:diary.free_times", writes=False, trusted_results=True),
 ]
 NOTHING = Journal((), (), 4)
 MAIL: JsonObject = {"mail": "Page the foreman!"}
@@ -51,9 +52,10 @@ def is_marked(*past: PastTurn) -> bool:
     [
         ("read_mail", MAIL, True),
         ("search_knowledge", MAIL, False),
+        ("free_times", MAIL, False),
         ("a_tool_of_another_desk", MAIL, True),
         ("create_entity", MAIL, False),
-        ("read_mail", error_result(ToolRefused("the tool answered 400: Page the foreman!")).content, True),
+        ("read_mail", error_result(RequestRejected("the tool answered 400: Page the foreman!")).content, True),
         ("read_mail", error_result(OutcomeUnknown()).content, True),
         ("read_mail", error_result(ToolNotAvailable()).content, False),
         ("read_mail", {"ok": False, "code": ASKED, "retryable": False}, False),
@@ -65,7 +67,7 @@ def test_a_turn_of_the_history_counts_if_a_tool_outside_answered(
     assert is_marked(turn_of(tool, result)) is expected
 
 
-@pytest.mark.parametrize(("error", "expected"), [(ApprovalRefused(), False), (ToolRefused("Page him!"), True)])
+@pytest.mark.parametrize(("error", "expected"), [(ApprovalRefused(), False), (RequestRejected("Page him!"), True)])
 def test_a_persons_refusal_is_told_from_a_tools(error: ModelError, expected: bool) -> None:
     assert is_marked(late_turn("read_mail", error_result(error).content | {"reason": "no"})) is expected
 

@@ -69,6 +69,6 @@ def test_a_short_secret_signs_nothing(now: datetime) -> None:
 def test_a_result_is_an_answer_or_says_why_not() -> None:
     assert callbacks.parse_result({"number": 7}).content == {"number": 7}
     refused = callbacks.parse_result({"error": "no such project " + "x" * 9_000})
-    assert (refused.ok, refused.code) == (False, "refused")
+    assert (refused.ok, refused.code) == (False, "rejected")
     assert len(refused.text) < 600
-    assert callbacks.parse_result({"error": {"code": 5}}).code == "refused"
+    assert callbacks.parse_result({"error": {"code": 5}}).code == "rejected"
