@@ -62,7 +62,12 @@ def effects_text(approvals: Sequence[Approval]) -> str:
 
 def until_text(approvals: Sequence[Approval]) -> str:
     """Return until when all of the questions can be answered."""
-    return f"{min(one.expires_at for one in approvals):%Y-%m-%d %H:%M} UTC"
+    return time_text(min(one.expires_at for one in approvals))
+
+
+def time_text(at: datetime) -> str:
+    """Return a time as the questions have it in every language."""
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def closed_text(approval: Approval) -> str:

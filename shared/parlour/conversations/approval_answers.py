@@ -1,15 +1,16 @@
 """Answers to questions: typed or pressed in the conversation, or given through the API."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from parlour.approvals import approvals, question
 from parlour.approvals.approvals import Answer, Outcome
-from parlour.approvals.rows import Approval
+from parlour.approvals.rows import Approval, ApprovalState
 from parlour.approvals.typed_answer import parse_button_id, read_typed_answer
 from parlour.conversations import inbox_messages, store
+from parlour.conversations.canned_replies import CannedTexts, ReplyCause
 from parlour.conversations.rows import Lease, UnreadAnswer
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra.postgres import Transaction
@@ -63,15 +64,32 @@ def take_answers(tx: Transaction, tenant_id: UUID, lease: Lease, now: datetime) 
     return [dispatch_message(tenant_id, one.dispatch_id) for one in answered if one.dispatch_id]
 
 
-def late_button_text(tx: Transaction, turn_id: UUID, user_id: UUID) -> str | None:
+_CLOSED_CAUSES: Mapping[ApprovalState, ReplyCause] = {
+    "done": "question_done",
+    "approved": "question_approved",
+    "claimed": "question_approved",
+    "refused": "question_refused",
+    "expired": "question_expired",
+}
+
+
+def late_button_text(tx: Transaction, words: CannedTexts, turn_id: UUID, user_id: UUID) -> str | None:
     """Return what a turn replies whose messages are all buttons of questions that were closed before; else None."""
     pressed = store.list_pressed_buttons(tx, turn_id)
     parsed = [parse_button_id(one.button_id) for one in pressed]
     if not parsed or not all(parsed):
         return None
     found = [approvals.find_approval_of_user(tx, one[0], user_id) for one in parsed if one]
-    texts = [question.closed_text(one) if one else "This question is not yours to answer." for one in found]
-    return "\n\n".join(dict.fromkeys(texts))
+    return "\n\n".join(dict.fromkeys(_closed_text(words, one) for one in found))
+
+
+def _closed_text(words: CannedTexts, approval: Approval | None) -> str:
+    """Return how a closed question stands; of one that is not the user's no more than that it is closed."""
+    if approval is None:
+        return words.find("question_replaced")
+    ended_at = {"done": approval.done_at, "expired": approval.expires_at}.get(approval.state, approval.answered_at)
+    text = words.find(_CLOSED_CAUSES.get(approval.state, "question_replaced"))
+    return text.replace("{at}", question.time_text(ended_at) if ended_at else "?")
 
 
 def expired_question_finder(send: Callable[[PendingWakeup], None]) -> Finder:

@@ -265,7 +265,9 @@ def _find_late_button_text(turn_context: TurnContext) -> str | None:
     """Return the reply to buttons of questions that were closed before; None when the user wrote something."""
     late: str | None = turn_context.dependencies.database.run(
         turn_context.feed.principal,
-        lambda tx: approval_answers.late_button_text(tx, turn_context.turn.id, turn_context.lease.user_id),
+        lambda tx: approval_answers.late_button_text(
+            tx, turn_context.canned_texts, turn_context.turn.id, turn_context.lease.user_id
+        ),
     )
     return late
 

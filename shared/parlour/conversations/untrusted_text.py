@@ -1,8 +1,8 @@
 """Whether a turn's prompt shows text of others than the user and the tenant.
 
-Such text may tell the model what to do: what a tool outside of Parlour answered, unless the pack trusts its results, and
-files that came with a message. It counts as long as the history of the prompt has the turn that read it: its reply may
-repeat the text.
+Such text may tell the model what to do: what a tool outside of Parlour answered, unless the pack trusts its results,
+and files that came with a message. It counts as long as the history of the prompt has the turn that read it: its reply
+may repeat the text.
 """
 
 import json

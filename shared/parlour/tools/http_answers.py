@@ -33,8 +33,8 @@ class HttpAnswer:
 def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
     """Return the JSON object of a success.
 
-    RequestRejected and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows. A write's success without a JSON
-    object is a success, a read's is no answer.
+    RequestRejected and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows. A write's success without a
+    JSON object is a success, a read's is no answer.
     """
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:

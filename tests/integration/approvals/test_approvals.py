@@ -339,13 +339,15 @@ def test_edited_arguments_are_checked_and_shown_again(asking: ApprovalHarness) -
     assert asking.runs == [{"message": "south"}]
 
 
-def test_a_late_button_reads_how_it_ended(asking: ApprovalHarness) -> None:
+@pytest.mark.parametrize(("language", "words"), [("en", "It was done at 20"), ("de", "Das wurde am 20")])
+def test_a_late_button_reads_how_it_ended(asking: ApprovalHarness, language: str, words: str) -> None:
     approval = asking.ask_whatsapp()
     asking.write("yes", "m2")
     asking.dispatch(approval)
     asking.run_result_turn()
+    asking.conversation.query(f"UPDATE humans SET languages = '{{{language}}}' RETURNING id")
     asking.write("Yes", "m3", button_id(approval.id, "approve"))
-    assert asking.replies()[-1].startswith("It was done at ")
+    assert asking.replies()[-1].startswith(words)
     assert len(asking.runs) == 1
 
 

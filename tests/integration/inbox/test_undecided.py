@@ -15,6 +15,8 @@ from parlour.conversations.tool_result_messages import PendingWakeup, store_tool
 from parlour.inbox import events, threads
 from parlour.infra.errors import Conflict
 from parlour.infra.ids import uuid7
+from parlour.notifications import notifications
+from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, text_answer, tool_call
@@ -58,6 +60,37 @@ def hold_a_reply(conversation: ConversationHarness) -> tuple[UUID, UUID]:
     sent = send_reply(conversation.admin, conversation.database, not_asked, row, uuid7(now), now)
     assert sent.state == "held"
     return session_of(conversation), row
+
+
+def test_what_has_to_be_decided_is_listed_to_nobody_below_its_sessions_clearance(
+    conversation: ConversationHarness,
+) -> None:
+    """A reader who may not open a conversation reads no reply, call or notification of it in a list either."""
+    page_the_foreman(conversation)
+    session_id, now = session_of(conversation), conversation.clock()
+    conversation.query("UPDATE outbox SET state = 'held' RETURNING id")
+    conversation.query(
+        "INSERT INTO notifications (tenant_id, id, event_id, session_id, event, reason, medium, recipient, state, "
+        f"created_at) VALUES (current_tenant(), '{uuid7(now)}', '{uuid7(now)}', '{session_id}', 'opened', 'asked', "
+        "'email', 'a@b.example', 'failed', now()) RETURNING id"
+    )
+
+    def listed(reader: Principal) -> tuple[int, int, int]:
+        with conversation.database.transaction(reader) as tx:
+            return (
+                len(outbox.list_needing_decision(reader, tx, 10)),
+                len(calls.list_unknown(reader, tx, 10)),
+                len(notifications.list_problems(reader, tx, 10)),
+            )
+
+    reader = replace(conversation.admin, clearance=2)
+    assert listed(reader) == (1, 1, 1)
+    conversation.query(
+        "WITH about AS (UPDATE entities SET classification = 3 WHERE name LIKE '%crack%' RETURNING id) "
+        "UPDATE sessions SET entity_id = (SELECT id FROM about LIMIT 1) RETURNING id"
+    )
+    assert listed(reader) == (0, 0, 0)
+    assert listed(conversation.admin) == (1, 1, 1)
 
 
 def fail_turn(conversation: ConversationHarness) -> None:

@@ -81,3 +81,5 @@ def test_the_answers_that_a_question_proposes_are_understood() -> None:
         assert read_typed_answer(words.find("question_no"), 1) == TypedAnswer(0, "refuse")
         assert "{until}" in words.find("question_answer")
         assert "{until}" in words.find("questions_answer")
+        for cause in ("question_done", "question_approved", "question_refused", "question_expired"):
+            assert "{at}" in words.find(cause)
