@@ -1,6 +1,7 @@
 """A prompt's record comes back as it was, and every text in it can be erased."""
 
 import dataclasses
+import hashlib
 import types
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from parlour.prompts.assembly.ledger_entries import LedgerEntry
 from parlour.prompts.assembly.materials import PromptMaterials
 from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.segment import Block, Item, Layer, Segment, Source, SourceKind
-from parlour.prompts.assembly.stored_text import TextHash, TextsErased, text_hash
+from parlour.prompts.assembly.stored_text import TextHash, TextsErased, stored_hashes, text_hash
 from parlour.prompts.assembly.tool_rounds import ToolRound
 from parlour.prompts.ledger.prompt_record import (
     ErasureQuery,
@@ -249,12 +250,18 @@ def test_an_erased_handle_is_found_and_replaced_as_a_whole() -> None:
 
 def test_message_hashes_name_the_text_as_it_was_said_and_as_it_was_sent() -> None:
     said = "<parlour:tail> 4711"
-    assert message_hashes(said) == {text_hash(said), text_hash("<parlour tail> 4711")}
+    assert message_hashes(said) == stored_hashes(said) | stored_hashes("<parlour tail> 4711")
+
+
+def test_a_text_of_an_older_record_is_found_by_its_whole_hash() -> None:
+    assert stored_hashes("4711") == {text_hash("4711"), hashlib.sha256(b'"4711"').hexdigest()}
 
 
 def test_block_hashes_name_the_blocks_of_a_stored_message_only() -> None:
     block: JsonObject = {"type": "tool_use", "input": {"b": 1, "a": 2}}
-    assert block_hashes(canonical_json({"role": "user", "content": [block, "x"]})) == {text_hash(canonical_json(block))}
+    assert block_hashes(canonical_json({"role": "user", "content": [block, "x"]})) == stored_hashes(
+        canonical_json(block)
+    )
     for text in (
         "plain",
         "{not json",

@@ -28,6 +28,10 @@ from parlour.infra.json_values import JsonObject
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+#: 128 bits: no two texts of a tenant and month have the same.
+_HASH_LENGTH = 32
+
+
 class TextHash(str):
     """The hash of a text, or of a JSON object, in the place of it: the record was read without it."""
 
@@ -56,7 +60,20 @@ class TextsByHash(dict[str, str]):
 
 
 def text_hash(text: str) -> str:
-    """Return what a text is stored under: the hex SHA-256 of its canonical JSON."""
+    """Return what a text is stored under: the first half of the hex SHA-256 of its canonical JSON.
+
+    A record names some hundred texts, and hashes do not compress: they are most of it.
+    """
+    return _digest(text)[:_HASH_LENGTH]
+
+
+def stored_hashes(text: str) -> set[str]:
+    """Return every hash that a text may be stored under: older records have the whole SHA-256."""
+    digest = _digest(text)
+    return {digest[:_HASH_LENGTH], digest}
+
+
+def _digest(text: str) -> str:
     return hashlib.sha256(encode_basestring(text).encode()).hexdigest()
 
 

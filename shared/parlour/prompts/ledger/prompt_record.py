@@ -26,7 +26,7 @@ from parlour.prompts.assembly.materials import PromptMaterials
 from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.rendering import Prompt, render_prompt
 from parlour.prompts.assembly.segment import Item, Layer, Segment, Source, SourceKind, escape_untrusted
-from parlour.prompts.assembly.stored_text import AS_JSON_TEXT, TextHash, TextsByHash, TextsErased, text_hash
+from parlour.prompts.assembly.stored_text import AS_JSON_TEXT, TextHash, TextsByHash, TextsErased, stored_hashes
 from parlour.prompts.assembly.tool_rounds import ToolRound
 
 #: Characters below which a text may be anybody's: a yes or no, a greeting. Erasing one deletes the text, and the next
@@ -37,7 +37,7 @@ MIN_IDENTIFYING_CHARS = 24
 #: twice as much: it does not look back far enough for hashes that stand in a record three times.
 _ZLIB_LEVEL = 3
 
-_EMPTY_TEXT_HASH = text_hash("")
+_EMPTY_TEXT_HASHES = stored_hashes("")
 
 #: Layers and kinds of items that hold the tenant's own words, not those of the people that it talks with.
 _TENANT_LAYERS = frozenset({Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.REMINDER})
@@ -179,11 +179,11 @@ class PromptRecord:
     @property
     def text_hashes(self) -> set[str]:
         """The hashes of all texts that it names."""
-        return {str(node) for node in self.nodes if isinstance(node, TextHash)} - {_EMPTY_TEXT_HASH}
+        return {str(node) for node in self.nodes if isinstance(node, TextHash)} - _EMPTY_TEXT_HASHES
 
     def erased_text_hashes(self, query: ErasureQuery) -> set[str]:
         """Return the hashes of the texts that are erased with what the query covers."""
-        return {key for node in self.nodes for key in _erased_hashes(node, query)} - {_EMPTY_TEXT_HASH}
+        return {key for node in self.nodes for key in _erased_hashes(node, query)} - _EMPTY_TEXT_HASHES
 
     def personal_text_hashes(self) -> set[str]:
         """Return the hashes of the texts that are not the tenant's own."""
@@ -208,7 +208,7 @@ def erase_handles(stored: bytes, handles: Iterable[str]) -> bytes:
 
 def message_hashes(body: str) -> set[str]:
     """Return the hashes under which the text of a message may be stored."""
-    return {text_hash(body), text_hash(escape_untrusted(body))}
+    return stored_hashes(body) | stored_hashes(escape_untrusted(body))
 
 
 def block_hashes(text: str) -> set[str]:
@@ -216,7 +216,8 @@ def block_hashes(text: str) -> set[str]:
     with suppress(ValueError):
         message = json.loads(text) if text.startswith("{") else None
         content = message.get("content") if isinstance(message, dict) else None
-        return {text_hash(canonical_json(one)) for one in content or () if isinstance(one, dict)}
+        blocks = (one for one in content or () if isinstance(one, dict))
+        return {key for block in blocks for key in stored_hashes(canonical_json(block))}
     return set()
 
 
