@@ -40,8 +40,8 @@ def reuse_and_expire_prompts(conversation: ConversationHarness) -> None:
     before_visit = conversation.clock()
     conversation.create_visitor()
     with conversation.database.transaction(conversation.admin) as tx:
-        assert turn_store.find_oldest_streamed_text(tx)
-        assert turn_store.delete_streamed_text(tx, conversation.clock(), 1) == 1
+        assert turn_store.find_oldest_passing_event(tx)
+        assert turn_store.delete_passing_events(tx, conversation.clock(), 1) == 1
         assert visitor_store.has_visitors_since(tx, before_visit)
         assert visitor_store.delete_silent_visitors(tx, before_visit, conversation.clock() + timedelta(days=1), 1) == 1
         retention.delete_expired_batch(tx, conversation.clock() - timedelta(days=30))

@@ -103,7 +103,7 @@ ASKS_FOR_ONES_OWN = {
     "files.find_model_routing",
     "index.tenant_space",
     "erasure.list_routing_keys",
-    "conversations.find_oldest_streamed_text",
+    "conversations.find_oldest_passing_event",
 }
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

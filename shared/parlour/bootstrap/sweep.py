@@ -110,7 +110,7 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
         "approval": approval_answers.expired_question_finder(wake_agent),
         "phone_link": expired_codes.find_expired_code,
         "visitor_retention": visitor_retention.find_silent_visitors,
-        "event_retention": event_retention.find_streamed_text,
+        "event_retention": event_retention.find_passing_events,
         "prompt_retention": retention.expired_prompt_finder(ledger_days),
         **{kind: job_scheduling.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},
     }

@@ -336,19 +336,23 @@ SELECT current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(pa
                     WHERE e.session_id = %(session_id)s AND e.number = %(number)s - 1 AND e.turn_id = %(turn_id)s
                       AND e.kind = %(kind)s AND e.at = %(at)s);
 
--- name: delete_streamed_text
--- The pieces of streamed text and reasoning that were sent before a time, a bounded number at a time; those of an open turn stay.
+-- name: delete_passing_events
+-- The pieces of streamed text and the signs of progress that were sent before a time, a bounded number at a time; those of
+-- an open turn stay.
 DELETE FROM events
  WHERE (tenant_id, session_id, number) IN (
        SELECT e.tenant_id, e.session_id, e.number
          FROM events e
-        WHERE e.tenant_id = current_tenant() AND e.kind IN ('text_delta', 'reasoning_delta') AND e.at < %(before)s
+        WHERE e.tenant_id = current_tenant() AND e.at < %(before)s
+          AND e.kind IN ('text_delta', 'text_reset', 'reasoning_delta', 'agent_state', 'operation', 'context_usage', 'entity_patch')
           AND NOT EXISTS (SELECT FROM turns t WHERE t.id = e.turn_id AND t.state = 'open')
         LIMIT %(most)s);
 
--- name: find_oldest_streamed_text
--- When the oldest piece of streamed text was sent.
-SELECT at FROM events WHERE kind IN ('text_delta', 'reasoning_delta') ORDER BY at LIMIT 1;
+-- name: find_oldest_passing_event
+-- When the oldest piece of streamed text or sign of progress was sent.
+SELECT at FROM events
+ WHERE kind IN ('text_delta', 'text_reset', 'reasoning_delta', 'agent_state', 'operation', 'context_usage', 'entity_patch')
+ ORDER BY at LIMIT 1;
 
 -- name: list_events_after
 -- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers:
@@ -520,7 +524,7 @@ ON CONFLICT DO NOTHING;
 -- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
 -- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
 -- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
--- What was said gets its rows and vectors later. The text that was streamed is deleted a day later. What joined a turn
+-- What was said gets its rows and vectors later. Streamed text and progress are deleted a day later. What joined a turn
 -- that was stopped after its last completed step was read by no model: it waits for the next turn. A stop that came too
 -- late is forgotten, and results that were stored with the turn for it wait for an answer. Whether a wake was left to the
 -- turn's worker is returned; no row for a turn that was over before.
@@ -562,7 +566,7 @@ WITH unread AS (
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 ), streamed AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
-    VALUES (current_tenant(), 'event_retention', current_tenant(), %(delete_text_at)s)
+    VALUES (current_tenant(), 'event_retention', current_tenant(), %(delete_passing_at)s)
     ON CONFLICT (tenant_id, kind, id) DO NOTHING
 )
 UPDATE turns

@@ -55,8 +55,9 @@ from parlour.jobs.work_due import SWEEP_DELAY
 
 SQL = Queries.for_module(__file__)
 
-#: How long the pieces of a streamed reply stay. A follower whose connection broke resumes within it.
-KEEP_STREAMED_TEXT = timedelta(days=1)
+#: How long passing events stay: the pieces of a streamed reply, and signs of progress. A follower whose connection
+#: broke resumes within it.
+KEEP_PASSING_EVENTS = timedelta(days=1)
 
 #: How long after a message the next one belongs to the same burst: what the queue for messaging delays a wake by.
 BURST_WINDOW = timedelta(seconds=2)
@@ -454,18 +455,18 @@ def finish_turn(
         standing=end.cache_state,
         now=end.at,
         embed_by=end.at + SWEEP_DELAY,
-        delete_text_at=end.at + KEEP_STREAMED_TEXT,
+        delete_passing_at=end.at + KEEP_PASSING_EVENTS,
     )
 
 
-def delete_streamed_text(tx: Transaction, before: datetime, limit: int) -> int:
-    """Delete pieces of streamed text that were sent before a time, at most `limit`. Return how many."""
-    return tx.run(SQL["delete_streamed_text"], before=before, most=limit)
+def delete_passing_events(tx: Transaction, before: datetime, limit: int) -> int:
+    """Delete streamed text and signs of progress that were sent before a time, at most `limit`. Return how many."""
+    return tx.run(SQL["delete_passing_events"], before=before, most=limit)
 
 
-def find_oldest_streamed_text(tx: Transaction) -> datetime | None:
-    """Return when the tenant's oldest piece of streamed text was sent; None without any."""
-    found: datetime | None = tx.value(SQL["find_oldest_streamed_text"])
+def find_oldest_passing_event(tx: Transaction) -> datetime | None:
+    """Return when the tenant's oldest passing event was sent; None without any."""
+    found: datetime | None = tx.value(SQL["find_oldest_passing_event"])
     return found
 
 

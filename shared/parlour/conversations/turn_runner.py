@@ -63,8 +63,6 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     not counted; one that a statement ended which takes too long is.
     """
     principal = system_principal(wakeup.tenant_id)
-    if _postpone_above_share(dependencies, wakeup):
-        return
     running = _begin_turn(dependencies, principal, wakeup.session_id, seconds_left)
     if running is None:
         # A reply whose sender was never woken, because the worker died after its commit, is sent on now.
@@ -105,26 +103,24 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
         run_session(dependencies, wakeup, seconds_left)
 
 
-def _postpone_above_share(dependencies: TurnDependencies, wakeup: SessionWakeup) -> bool:
-    """Whether the tenant has as many turns under way as it may; the session is then woken again in a moment.
+def _postpone_above_share(
+    tx: Transaction, dependencies: TurnDependencies, tenant_id: UUID, session_id: UUID, now: datetime
+) -> DueWork | None:
+    """Make the session due in a moment when its tenant has as many turns under way as it may, else return None.
 
     The message that brought the wake-up is done: it neither holds a worker nor counts towards the dead letters.
     """
-    now = dependencies.clock()
+    if store.count_running_turns(tx, session_id, now) < dependencies.max_tenant_turns:
+        return None
+    later = now + timedelta(seconds=dependencies.jitter(*_SHARE_WAIT_SECONDS))
+    work_due.schedule(tx, "session", session_id, later)
+    return DueWork(tenant_id, "session", session_id, later)
 
-    def postpone(tx: Transaction) -> DueWork | None:
-        if store.count_running_turns(tx, wakeup.session_id, now) < dependencies.max_tenant_turns:
-            return None
-        later = now + timedelta(seconds=dependencies.jitter(*_SHARE_WAIT_SECONDS))
-        work_due.schedule(tx, "session", wakeup.session_id, later)
-        return DueWork(wakeup.tenant_id, "session", wakeup.session_id, later)
 
-    postponed = dependencies.database.run(system_principal(wakeup.tenant_id), postpone)
-    if postponed is None:
-        return False
-    log.count("TurnPostponed")
-    dependencies.wakeup_queue.send(postponed.to_json(), (postponed.due_at - now).total_seconds())
-    return True
+def _wake_postponed(dependencies: TurnDependencies, postponed: DueWork | None, now: datetime) -> None:
+    if postponed is not None:
+        log.count("TurnPostponed")
+        dependencies.wakeup_queue.send(postponed.to_json(), (postponed.due_at - now).total_seconds())
 
 
 def _commit_failure(turn_context: TurnContext) -> bool:
@@ -139,7 +135,10 @@ def _commit_failure(turn_context: TurnContext) -> bool:
 def _begin_turn(
     services: TurnDependencies, principal: Principal, session_id: UUID, seconds_left: Callable[[], float]
 ) -> TurnContext | None:
-    """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
+    """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted.
+
+    None when there is nothing to answer, or not now.
+    """
     now = services.clock()
     until, holder, turn_id = lease_end(now, seconds_left), uuid7(now), uuid7(now)
     approved: list[QueueMessage] = []
@@ -167,9 +166,13 @@ def _begin_turn(
         store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
         return begin(tx)  # what was written since is a turn of its own
 
-    begun = services.database.run(principal, begin)
+    begun = services.database.run(
+        principal,
+        lambda tx: _postpone_above_share(tx, services, principal.tenant_id, session_id, now) or begin(tx),
+    )
     _send_approved_calls(services, approved)
-    if begun is None:
+    if not isinstance(begun, tuple):
+        _wake_postponed(services, begun, now)
         return None
     lease, turn, inputs, newest_received = begun
     if not turn.is_new:
@@ -216,10 +219,10 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
     if turn_context.turn.attempt_count > MAX_ATTEMPTS:
         return _failed_answer("too_many_attempts")
     try:
-        loaded = _load_turn(turn_context)
+        loaded, late_button_text = _load_turn(turn_context)
         is_open = loaded.persona.tenant.status == "active" and loaded.access.is_admitted
         line = canned_replies.canned_reply(turn_context.input_messages, turn_context.canned_texts, is_open=is_open)
-        line = line or _find_late_button_text(turn_context)
+        line = line or late_button_text
         if line is not None:
             return Answer(line)
         texts = [one.body for one in turn_context.input_messages if one.kind == "text"]
@@ -261,33 +264,28 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         return Answer(line, degraded=True, problem=problem.code)
 
 
-def _find_late_button_text(turn_context: TurnContext) -> str | None:
-    """Return the reply to buttons of questions that were closed before; None when the user wrote something."""
-    late: str | None = turn_context.dependencies.database.run(
-        turn_context.feed.principal,
-        lambda tx: approval_answers.late_button_text(
-            tx, turn_context.canned_texts, turn_context.turn.id, turn_context.lease.user_id
-        ),
-    )
-    return late
+def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
+    """Return the turn's material, and the reply to buttons of questions that were closed before, if it is nothing else.
 
-
-def _load_turn(turn_context: TurnContext) -> LoadedTurn:
-    """Return the turn's material; a heavy call that may never have reached its queue is sent again."""
+    A heavy call that may never have reached its queue is sent again.
+    """
     services, now = turn_context.dependencies, turn_context.dependencies.clock()
     transact = partial(services.database.run, turn_context.feed.principal)
 
-    def read(tx: Transaction) -> LoadedTurn:
-        return load_turn(tx, turn_context, now, read_in_own_transaction=transact)
+    def read(tx: Transaction) -> tuple[LoadedTurn, str | None]:
+        loaded = load_turn(tx, turn_context, now, read_in_own_transaction=transact)
+        turn_context.canned_texts = CannedTexts(loaded.persona.tenant.settings, loaded.persona.human.languages)
+        return loaded, approval_answers.late_button_text(
+            tx, turn_context.canned_texts, turn_context.turn.id, turn_context.lease.user_id
+        )
 
     with turn_context.stage_timer.measure("load"):
-        loaded: LoadedTurn = transact(read)
+        loaded, late_button_text = transact(read)
     turn_context.unfinished_calls.update(loaded.unfinished_calls)
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
     turn_context.access = loaded.access
     turn_context.has_untrusted_text = approval_requests.has_untrusted_text(turn_context, loaded)
     turn_context.link_hosts = turn_context.feed.link_filter.allowed_hosts = link_hosts(loaded.persona.tenant.settings)
-    turn_context.canned_texts = CannedTexts(loaded.persona.tenant.settings, loaded.persona.human.languages)
     tenant_id = turn_context.feed.principal.tenant_id
     waiting = [
         dispatch_message(tenant_id, call_id, turn_context.turn.attempt_count)
@@ -295,7 +293,7 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     ]
     if waiting:
         services.tool_queue.send(waiting)
-    return loaded
+    return loaded, late_button_text
 
 
 def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:

@@ -172,7 +172,7 @@ def test_a_worker_that_lost_the_session_numbers_nothing(
     visitor, session = long_talk
     load = turn_runner._load_turn
 
-    def losing(running: TurnContext) -> LoadedTurn:
+    def losing(running: TurnContext) -> tuple[LoadedTurn, str | None]:
         loaded = load(running)
         conversation.query(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
         return loaded
