@@ -92,7 +92,7 @@ PURE = {
     },
     "models": {"daily_cap", "model", "model_routing", "roles"},
     "pack_functions": {"agent", "entry", "pydantic_ai_agent", "strands_agent", "tool"},
-    "notifications": {"chatwoot_note", "event", "signature"},
+    "notifications": {"chatwoot_note", "chatwoot_webhook", "event", "signature"},
     "packs": {"built_in_types", "field_formats", "format", "json_schema", "reference", "validate"},
     "prompts/assembly": "*",
     "prompts/ledger": {"past_turns", "prompt_record"},

@@ -8,7 +8,7 @@ from parlour.inbox import events
 from parlour.inbox.events import EventKind, NewEvent
 from parlour.infra.errors import ProviderRejected
 from parlour.infra.json_values import JsonObject
-from parlour.notifications import delivery_job, notifications, store
+from parlour.notifications import chatwoot_conversations, delivery_job, notifications, store
 from parlour.notifications.delivery_job import Sender
 from parlour.notifications.event import InboxEvent, Medium
 from parlour.notifications.store import NotificationRow
@@ -16,6 +16,12 @@ from tests.conversation_harness import ConversationHarness
 
 _CHATWOOT = '{"chatwoot": {"url": "https://chat.example", "account": 3, "inbox": 7, "token": "token", "clearance": 1}}'
 _KINDS: tuple[EventKind, ...] = ("opened", "closed")
+_MEMBER = """
+INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, email, created_at)
+VALUES (current_tenant(), '00000000-0000-0000-0000-000000000521', 'https://id.example.org', 'ines', 'Ines',
+        '{viewer,editor}', 3, 'ines@example.com', now())
+RETURNING id
+"""
 _SETTINGS = "UPDATE bindings SET notifications = '{}' RETURNING id"
 
 
@@ -70,3 +76,23 @@ def _copy_to_chatwoot(conversation: ConversationHarness, session_id: UUID, now: 
         assert found.conversation == 52
         store.delete_chatwoot_conversation(tx, session_id, inbox)
         store.save_chatwoot_conversation(tx, session_id, inbox, 53, 9)
+    _answer_in_chatwoot(conversation, session_id, inbox, now)
+
+
+def _answer_in_chatwoot(conversation: ConversationHarness, session_id: UUID, inbox: str, now: datetime) -> None:
+    """A member is found by their address, what they write is not sent back, and something of theirs is refused."""
+    conversation.query(_MEMBER)
+    ((message_id,),) = conversation.query(f"SELECT id FROM messages WHERE session_id = '{session_id}' LIMIT 1")
+    tenant_id, refusal_id = conversation.tenant_id, UUID(int=520)
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert notifications.find_chatwoot_inbox(tx, "site-desk") == inbox
+        session = chatwoot_conversations.find_session(tx, inbox, 53)
+        assert session is not None
+        person = chatwoot_conversations.find_answerer(tx, tenant_id, session, "Ines@example.com")
+        assert person is not None
+        assert chatwoot_conversations.find_holder(tx, tenant_id, session, person.name) == person
+        said = NewEvent(UUID(int=519), session_id, "said", "agent", now, message_id=UUID(str(message_id)))
+        events.add_event(tx, said)
+        chatwoot_conversations.drop_message(tx, UUID(str(message_id)))
+        chatwoot_conversations.refuse(tx, session, inbox, refusal_id, "Nobody has it.", now)
+        assert chatwoot_conversations.is_refused(tx, refusal_id)

@@ -292,6 +292,8 @@ NOT_ABOUT_RECORDS = {
     "GET /v1/pulses": "what all Pulses cost, also those that are above the reader",
     "PUT /v1/pulses/cap": "money",
     "POST /v1/tool-results/{token}": "a tool's own answer",
+    "POST /v1/chatwoot/{token}": "what a person did in Chatwoot; notifications/test_chatwoot_answers.py",
+    "GET /v1/chatwoot": "an address",
     "GET /v1/sessions/{session_id}/stream": "the same events as a list of them, without an end",
 }
 """Routes that are not asked, and why not."""

@@ -79,6 +79,7 @@ OF_WHAT_IS_BURIED = {
     "erasure.find_titles_matching",
     "erasure.plan_pack_changes",
     "packs.list_changes",
+    "notifications.find_chatwoot_session",
     "notifications.find_predecessor",
     "notifications.list_pending",
 }

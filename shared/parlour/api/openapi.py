@@ -63,6 +63,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "update_session": (409,),
     "undo_turn": (409,),
     "post_tool_result": (401, 409),
+    "post_chatwoot_webhook": (401,),
     "resolve_tool_call": (409,),
     "answer_approval": (409,),
     "resolve_reply": (409,),

@@ -17,6 +17,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "hand_over_session": {"to": "contract-desk", "brief": "Asks what a late finish costs per day."},
     "start_phone_link": {"phone": "+447700900123", "consent": True},
     "confirm_phone_link": {"code": "482913"},
+    "post_chatwoot_webhook": {"event": "conversation_status_changed", "id": 52, "status": "resolved"},
     "post_tool_result": {"number": "REP-101", "summary": "3 requests for information are open."},
     "resolve_tool_call": {"resolution": "done"},
     "answer_approval": {"decision": "refuse", "reason": "Not on a Sunday."},

@@ -138,6 +138,13 @@ def snooze(
     _move(context, conversation, "snooze", "Snoozed", {"until": until.isoformat()})
 
 
+@app.command(epilog="Example: parlour inbox chatwoot site-desk")
+def chatwoot(context: typer.Context, binding: Annotated[str, typer.Argument(help="Slug of the binding.")]) -> None:
+    """Print where Chatwoot's webhooks go. Keep it secret: who has it can answer as the people of Chatwoot."""
+    target = get_api_client(context)
+    terminal.print_line(f"{target.url}{target.request('GET', 'v1/chatwoot', binding=binding)['path']}")
+
+
 def _move(
     context: typer.Context, conversation: str, move: str, result: str, body: Mapping[str, Any] | None = None
 ) -> None:

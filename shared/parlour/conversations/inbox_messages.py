@@ -90,7 +90,7 @@ def say(
     InvalidRequest for a text that is empty or too long, an unknown template, or values that do not fit it.
     """
     thread, person = threads.check_say(principal, tx, session_id, claim)
-    message_id = uuid5(session_id, f"{person.name}:{client_id}") if client_id else uuid7(now)
+    message_id = _message_id(session_id, person.name, client_id) if client_id else uuid7(now)
     if client_id and store.has_reply(tx, message_id):
         return PostedMessage(message_id, outbox.list_pending(tx, session_id=session_id))
     address = get_reply_address(tx, session_id)
@@ -103,6 +103,15 @@ def say(
     posted = _post(tx, session_id, address, _NewMessage(message_id, body, metadata, _WRITTEN), now)
     threads.record_answer(principal, tx, thread, person, message_id, now)
     return posted
+
+
+def is_sent(principal: Principal, tx: Transaction, session_id: UUID, client_id: str) -> bool:
+    """Whether the principal sent a message with this `client_id`, also in a conversation that they have no more."""
+    return store.has_reply(tx, _message_id(session_id, principal.name, client_id))
+
+
+def _message_id(session_id: UUID, name: str, client_id: str) -> UUID:
+    return uuid5(session_id, f"{name}:{client_id}")
 
 
 def open_thread(

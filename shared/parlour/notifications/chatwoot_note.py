@@ -46,18 +46,21 @@ def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: st
     who = escape_markdown(event.actor_name) or "Parlour"
     match kind:
         case "opened":
-            return "\n\n".join(filter(None, _opening(event, reason, link)))
+            note = "\n\n".join(filter(None, _opening(event, reason, link)))
         case "said":
-            return f"There is a new message that Chatwoot may not have. [Read it in the console]({link})."
+            note = f"There is a new message that Chatwoot may not have. [Read it in the console]({link})."
         case "taken":
-            return f"{escape_markdown(event.assignee_name or '') or who} has the conversation now."
+            note = f"{escape_markdown(event.assignee_name or '') or who} has the conversation now."
         case "handed_back":
             told = f": {_quote(event.text)}" if event.text and is_shown(event) else "."
-            return f"{who} handed it back to the agent{told}"
+            note = f"{who} handed it back to the agent{told}"
         case "closed":
-            return f"{who} closed the conversation."
+            note = f"{who} closed the conversation."
         case "breached" | "escalated":
-            return reason
+            note = reason
+        case "refused":
+            note = f"**Parlour refused this.** {escape_markdown(reason)}"
+    return note
 
 
 def is_shown(event: ChatwootEvent) -> bool:

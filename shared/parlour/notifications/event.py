@@ -7,7 +7,9 @@ from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
 
-type InboxEventKind = Literal["opened", "said", "taken", "handed_back", "closed", "breached", "escalated"]
+type InboxEventKind = Literal["opened", "said", "taken", "handed_back", "closed", "breached", "escalated", "refused"]
+"""refused: what a person wrote in Chatwoot was not sent. Chatwoot alone is told; it is no event of the inbox."""
+
 type Medium = Literal["email", "webhook", "chatwoot"]
 
 #: The events that the media are told of where a binding lists `opened`: the conversation waits still.

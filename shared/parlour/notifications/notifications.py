@@ -58,6 +58,12 @@ def send_wakeups(wakeup_queue: DelayedQueue, pending: Sequence[DueWork], now: da
             log.warning("notification_wake_failed", tenant_id=work.tenant_id, code=problem.code)
 
 
+def find_chatwoot_inbox(tx: Transaction, binding: str) -> str | None:
+    """Return the address of a binding's inbox in Chatwoot; None where it has none."""
+    settings = NotificationSettings.from_json(store.find_binding_settings(tx, binding))
+    return settings.chatwoot_inbox or None
+
+
 def finder(queue: FifoQueue) -> Finder:
     """Return the finder of notifications that wait to be sent."""
 

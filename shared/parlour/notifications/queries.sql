@@ -7,6 +7,10 @@ SELECT b.notifications AS settings
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
  WHERE s.id = %(session_id)s;
 
+-- name: find_binding_settings
+-- Whom a binding wants told.
+SELECT notifications AS settings FROM bindings WHERE slug = %(slug)s;
+
 -- name: list_member_addresses
 -- The active members with an e-mail address.
 SELECT id, email, roles FROM members WHERE active AND email IS NOT NULL ORDER BY id;
@@ -91,8 +95,8 @@ RETURNING tenant_id, kind, id, due_at;
 -- name: read_chatwoot_event
 -- An event with its message, its user, and the summary that Chatwoot may have. The level of the conversation counts now,
 -- and so does the binding's setting.
-SELECT c.level, c.allowed_level, e.actor_name, COALESCE(e.details ->> 'by', '') AS by,
-       COALESCE(m.body, e.body) AS text, COALESCE(t.reason_text, '') AS reason_text,
+SELECT c.level, c.allowed_level, COALESCE(e.actor_name, '') AS actor_name, COALESCE(e.details ->> 'by', '') AS by,
+       COALESCE(m.body, e.body, '') AS text, COALESCE(t.reason_text, '') AS reason_text,
        t.assignee_name, a.email AS assignee_email,
        (SELECT q.body FROM messages q
          WHERE q.session_id = s.id AND q.direction = 'inbound' AND q.kind <> 'tool_result' AND q.state <> 'ignored'
@@ -103,7 +107,7 @@ SELECT c.level, c.allowed_level, e.actor_name, COALESCE(e.details ->> 'by', '') 
          ORDER BY y.version DESC LIMIT 1) AS summary,
        u.id AS user_id, u.display_name AS user_name, w.conversation
   FROM notifications n
-  JOIN inbox_events e ON e.id = n.event_id
+  LEFT JOIN inbox_events e ON e.id = n.event_id
   JOIN sessions s ON s.id = n.session_id
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
@@ -125,3 +129,37 @@ ON CONFLICT (tenant_id, session_id, inbox) DO UPDATE SET conversation = excluded
 -- name: delete_chatwoot_conversation
 -- The conversation is not in Chatwoot any more.
 DELETE FROM chatwoot_conversations WHERE session_id = %(session_id)s AND inbox = %(inbox)s;
+
+-- name: find_chatwoot_session
+-- The session of a conversation in Chatwoot, whose binding still has that inbox; the binding's level for Chatwoot, the
+-- user whose token Parlour posts with, and whether Chatwoot has been told of everything.
+SELECT w.session_id, w.own_user, c.level, c.allowed_level,
+       NOT EXISTS (SELECT FROM notifications n
+                    WHERE n.session_id = w.session_id AND n.medium = 'chatwoot' AND n.recipient = w.inbox
+                      AND n.state IN ('pending', 'sending') AND n.event <> 'refused') AS is_up_to_date
+  FROM chatwoot_conversations w
+  JOIN sessions s ON s.id = w.session_id
+  JOIN bindings b ON b.id = s.binding_id
+ CROSS JOIN LATERAL (SELECT session_clearance(s) AS level,
+                            COALESCE((b.notifications -> 'chatwoot' ->> 'clearance')::int, 0) AS allowed_level) c
+ WHERE w.inbox = %(inbox)s AND w.conversation = %(conversation)s
+   AND rtrim(b.notifications -> 'chatwoot' ->> 'url', '/') || '/api/v1/accounts/'
+       || (b.notifications -> 'chatwoot' ->> 'account') || '/inboxes/' || (b.notifications -> 'chatwoot' ->> 'inbox')
+       = w.inbox;
+
+-- name: list_members_by_email
+-- The active members with an e-mail address.
+SELECT id, roles, clearance FROM members WHERE active AND lower(email) = lower(%(email)s) ORDER BY id LIMIT 2;
+
+-- name: find_member_of_chatwoot
+-- An active member.
+SELECT id, roles, clearance FROM members WHERE active AND id = %(member_id)s;
+
+-- name: drop_chatwoot_message
+-- A message that a person wrote in Chatwoot is there already.
+DELETE FROM notifications n USING inbox_events e
+ WHERE e.id = n.event_id AND e.message_id = %(message_id)s AND n.medium = 'chatwoot';
+
+-- name: has_notification
+-- Whether a notification was stored.
+SELECT true FROM notifications WHERE id = %(id)s;

@@ -55,6 +55,29 @@ class Predecessor:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatwootSession:
+    """The session of a conversation in Chatwoot.
+
+    own_user  Chatwoot's id of the user whose token Parlour posts with. level, allowed_level: as in `ChatwootEvent`.
+    """
+
+    session_id: UUID
+    own_user: int
+    level: int
+    allowed_level: int
+    is_up_to_date: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChatwootMember:
+    """The member who answers in Chatwoot."""
+
+    id: UUID
+    roles: list[str]
+    clearance: int
+
+
+@dataclass(frozen=True, slots=True)
 class NotificationProblem:
     """A notification that was not delivered, or may not have been."""
 
@@ -69,6 +92,11 @@ class NotificationProblem:
 
 def find_settings(tx: Transaction, session_id: UUID) -> JsonObject:
     settings: JsonObject | None = tx.value(SQL["find_settings"], session_id=session_id)
+    return settings or {}
+
+
+def find_binding_settings(tx: Transaction, slug: str) -> JsonObject:
+    settings: JsonObject | None = tx.value(SQL["find_binding_settings"], slug=slug)
     return settings or {}
 
 
@@ -125,3 +153,28 @@ def save_chatwoot_conversation(tx: Transaction, session_id: UUID, inbox: str, co
 def delete_chatwoot_conversation(tx: Transaction, session_id: UUID, inbox: str) -> None:
     """Forget where a conversation was in Chatwoot."""
     tx.run(SQL["delete_chatwoot_conversation"], session_id=session_id, inbox=inbox)
+
+
+def find_chatwoot_session(tx: Transaction, inbox: str, conversation: int) -> ChatwootSession | None:
+    """Return the session of a conversation in Chatwoot, if its binding still has that inbox."""
+    return tx.first(SQL["find_chatwoot_session"], ChatwootSession, inbox=inbox, conversation=conversation)
+
+
+def list_members_by_email(tx: Transaction, email: str) -> list[ChatwootMember]:
+    """Return the active members with an address, at most two."""
+    return tx.all(SQL["list_members_by_email"], ChatwootMember, email=email)
+
+
+def find_member(tx: Transaction, member_id: UUID) -> ChatwootMember | None:
+    """Return an active member."""
+    return tx.first(SQL["find_member_of_chatwoot"], ChatwootMember, member_id=member_id)
+
+
+def drop_chatwoot_message(tx: Transaction, message_id: UUID) -> None:
+    """Do not send a message to Chatwoot that came from there."""
+    tx.run(SQL["drop_chatwoot_message"], message_id=message_id)
+
+
+def has_notification(tx: Transaction, notification_id: UUID) -> bool:
+    """Whether a notification was stored."""
+    return bool(tx.value(SQL["has_notification"], id=notification_id))

@@ -75,7 +75,7 @@ class Desk:
     def list_unsent(self) -> list[UUID]:
         """Return what is not sent yet, the newest event first: each has to wait for those before it."""
         rows = self.conversation.query(
-            "SELECT n.id FROM notifications n JOIN inbox_events e ON e.id = n.event_id "
+            "SELECT n.id FROM notifications n LEFT JOIN inbox_events e ON e.id = n.event_id "
             "WHERE n.state IN ('pending', 'sending') ORDER BY e.number DESC"
         )
         return [UUID(str(row_id)) for (row_id,) in rows]

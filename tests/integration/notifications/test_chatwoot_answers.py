@@ -1,0 +1,228 @@
+"""What people do in Chatwoot comes back: over the API, as Chatwoot's webhooks have it."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from parlour.api.app import create_app
+from parlour.api.database_pool import DatabasePool
+from parlour.inbox import threads
+from parlour.notifications.chatwoot_webhook import ChatwootSource, make_webhook_path
+from tests.integration.api.conftest import (
+    TOKEN_SECRET,
+    FakeQueues,
+    ManualClock,
+    RecordingQueue,
+    make_dependencies,
+    operator_headers,
+)
+from tests.integration.inbox.test_threads import add_member, kinds
+from tests.integration.notifications.chatwoot_server import chatwoot, prism_url
+from tests.integration.notifications.test_chatwoot import Desk, desk
+
+__all__ = ["chatwoot", "desk", "prism_url"]
+
+INBOX = "https://chat.example/api/v1/accounts/3/inboxes/7"
+_PERSONS_MESSAGES = "SELECT body, metadata ->> 'author' FROM messages WHERE metadata ? 'author' ORDER BY position"
+_STATE = "SELECT state, assignee_name FROM inbox_threads"
+
+
+ASHA = {"id": 5, "name": "Asha", "email": "asha@example.com", "type": "user"}
+
+
+def written(text: str = "It comes on Monday.", number: int = 11, **fields: Any) -> dict[str, Any]:
+    """A webhook of Chatwoot about a message that Asha wrote."""
+    return {
+        "event": "message_created",
+        "id": number,
+        "content": text,
+        "message_type": "outgoing",
+        "content_type": "text",
+        "private": False,
+        "conversation": {"id": 0, "inbox_id": 7, "status": "open"},
+        "sender": ASHA,
+        "account": {"id": 3, "name": "Site"},
+        **fields,
+    }
+
+
+RESOLVED = {"event": "conversation_status_changed", "id": 0, "status": "resolved", "inbox_id": 7}
+
+
+@pytest.fixture
+def client(desk: Desk) -> TestClient:
+    """The API, for a conversation that waits and is in Chatwoot; Asha is a member with an e-mail address."""
+    desk.configure(clearance=1)
+    desk.ask_for_person()
+    desk.deliver()
+    add_member(desk.conversation, "Asha")
+    desk.conversation.query("UPDATE members SET email = 'Asha@example.com' RETURNING id")
+    pool = DatabasePool(lambda: desk.conversation.database)
+    return TestClient(
+        create_app(make_dependencies(pool, ManualClock(desk.conversation.clock()), RecordingQueue(), FakeQueues()))
+    )
+
+
+def post(client: TestClient, desk: Desk, event: dict[str, Any], inbox: str = INBOX) -> str:
+    path = make_webhook_path(ChatwootSource(desk.conversation.tenant_id, inbox), TOKEN_SECRET)
+    answer = client.post(path, json=event)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["outcome"])
+
+
+def told(desk: Desk) -> list[str]:
+    """Return the notes and messages that Chatwoot gets after what happened."""
+    desk.chatwoot.requests.clear()
+    desk.deliver()
+    return [body["content"] for path, body in desk.chatwoot.list_posts() if path.endswith("messages")]
+
+
+def test_an_answer_in_chatwoot_reaches_the_user_once_and_takes_the_conversation(client: TestClient, desk: Desk) -> None:
+    assert [post(client, desk, written()) for _ in range(2)] == ["done", "done"]
+
+    assert desk.conversation.query(_PERSONS_MESSAGES) == [("It comes on Monday.", "Asha")]
+    assert desk.conversation.query(_STATE) == [("person", "Asha")]
+    assert desk.conversation.query("SELECT count(*) FROM outbox WHERE state = 'pending'") == [(2,)]
+    assert told(desk) == ["Asha has the conversation now."]
+    assert desk.states() == [("sent", "")]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        written(private=True),
+        written(message_type="incoming"),
+        written(sender={**ASHA, "id": 0}),  # what Parlour posted itself
+        written(event="message_updated"),
+        written(conversation={"id": 99}),
+        written(sender={"id": 1, "name": "bot", "type": "agent_bot"}),
+        {"event": "conversation_status_changed", "id": 0, "status": "open"},
+        {},
+    ],
+)
+def test_what_is_no_answer_to_the_user_is_ignored(client: TestClient, desk: Desk, event: dict[str, Any]) -> None:
+    assert post(client, desk, event) == "ignored"
+
+    assert desk.conversation.query(_PERSONS_MESSAGES) == []
+    assert told(desk) == []
+
+
+def _by_stranger(_desk: Desk) -> dict[str, Any]:
+    return written(sender={**ASHA, "email": "eve@example.com"})
+
+
+def _by_two_members(desk: Desk) -> dict[str, Any]:
+    add_member(desk.conversation, "Other Asha")
+    desk.conversation.query("UPDATE members SET email = 'asha@example.com' RETURNING id")
+    return written()
+
+
+def _by_former_member(desk: Desk) -> dict[str, Any]:
+    desk.conversation.query("UPDATE members SET active = false RETURNING id")
+    return written()
+
+
+def _by_member_who_only_reads(desk: Desk) -> dict[str, Any]:
+    desk.conversation.query("UPDATE members SET roles = '{viewer}' RETURNING id")
+    return written()
+
+
+def _with_picture(_desk: Desk) -> dict[str, Any]:
+    return written(attachments=[{"file_type": "image"}])
+
+
+def _above_the_level(desk: Desk) -> dict[str, Any]:
+    desk.conversation.query("UPDATE sessions SET answering_clearance = 2 RETURNING id")
+    return written()
+
+
+def _of_another(desk: Desk) -> dict[str, Any]:
+    ines = add_member(desk.conversation, "Ines")
+    session_id = desk.conversation.query("SELECT session_id FROM inbox_threads")[0][0]
+    now = desk.conversation.clock()
+    desk.conversation.database.run(ines, lambda tx: threads.take(ines, tx, session_id, now))  # type: ignore[arg-type]
+    desk.deliver()
+    return written()
+
+
+def _of_nobody(desk: Desk) -> dict[str, Any]:
+    return RESOLVED
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        (_by_stranger, "No active member of Parlour"),
+        (_by_two_members, "or more than one"),
+        (_by_former_member, "No active member of Parlour"),
+        (_by_member_who_only_reads, "editor"),
+        (_with_picture, "Parlour sends no files"),
+        (_above_the_level, "above the level"),
+        (_of_another, "Ines has this conversation"),
+        (_of_nobody, "No member has this conversation"),
+    ],
+)
+def test_what_is_refused_is_explained_in_a_private_note(
+    client: TestClient, desk: Desk, prepare: Any, reason: str
+) -> None:
+    event = prepare(desk)
+    before = desk.conversation.query(_STATE)
+
+    assert [post(client, desk, event) for _ in range(2)] == ["refused", "refused"]
+    assert desk.conversation.query(_PERSONS_MESSAGES) == []
+    assert desk.conversation.query(_STATE) == before
+    [note] = told(desk)
+    assert note.startswith("**Parlour refused this.** ")
+    assert reason in note
+
+
+def test_a_resolved_conversation_is_closed_for_the_member_who_has_it(client: TestClient, desk: Desk) -> None:
+    post(client, desk, written())
+    assert post(client, desk, RESOLVED) == "ignored"  # Chatwoot has not been told that Asha has it
+    desk.deliver()
+
+    assert [post(client, desk, RESOLVED) for _ in range(2)] == ["done", "ignored"]
+    assert desk.conversation.query("SELECT state FROM inbox_threads") == [("done",)]
+    assert kinds(desk.conversation)[-1] == "closed"
+
+
+def test_an_answer_after_closing_is_refused_and_a_repeat_of_one_before_is_not(client: TestClient, desk: Desk) -> None:
+    post(client, desk, written())
+    desk.deliver()
+    post(client, desk, RESOLVED)
+
+    assert post(client, desk, written("One more thing.", number=12)) == "refused"
+    assert post(client, desk, written()) == "done"
+    assert any("this conversation is closed" in note for note in told(desk))
+
+
+@pytest.mark.parametrize("token", ["x", "a.b.c"])
+def test_an_address_that_was_not_issued_is_refused(client: TestClient, token: str) -> None:
+    assert client.post(f"/v1/chatwoot/{token}", json=written()).status_code == 401
+
+
+def test_an_address_of_an_inbox_that_no_binding_has_any_more_does_nothing(client: TestClient, desk: Desk) -> None:
+    assert post(client, desk, written(), INBOX.replace("inboxes/7", "inboxes/8")) == "ignored"
+    desk.conversation.query("UPDATE bindings SET notifications = '{}' RETURNING id")
+    assert post(client, desk, written()) == "ignored"
+
+    assert desk.conversation.query(_PERSONS_MESSAGES) == []
+
+
+def test_a_token_of_another_key_is_refused(client: TestClient, desk: Desk) -> None:
+    source = ChatwootSource(desk.conversation.tenant_id, INBOX)
+
+    assert client.post(make_webhook_path(source, "x" * 48), json=written()).status_code == 401
+
+
+def test_the_address_is_for_administrators(client: TestClient, desk: Desk) -> None:
+    [(slug,)] = desk.conversation.query("SELECT slug FROM tenants WHERE tenant_id = current_tenant()")
+    as_operator = operator_headers(str(slug))
+    source = ChatwootSource(desk.conversation.tenant_id, INBOX)
+
+    assert client.get("/v1/chatwoot", params={"binding": "site-desk"}).status_code == 401
+    answer = client.get("/v1/chatwoot", params={"binding": "site-desk"}, headers=as_operator)
+    assert answer.json() == {"path": make_webhook_path(source, TOKEN_SECRET)}
+    unknown = client.get("/v1/chatwoot", params={"binding": "nobody"}, headers=as_operator)
+    assert unknown.status_code == 404
