@@ -18,7 +18,7 @@ _CHATWOOT = '{"chatwoot": {"url": "https://chat.example", "account": 3, "inbox":
 _KINDS: tuple[EventKind, ...] = ("opened", "closed")
 _MEMBER = """
 INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, email, created_at)
-VALUES (current_tenant(), '00000000-0000-0000-0000-000000000521', 'https://id.example.org', 'ines', 'Ines',
+VALUES (current_tenant(), '00000000-0000-0000-0000-000000000521', 'https://id.example.org', 'chatwoot', 'Ines',
         '{viewer,editor}', 3, 'ines@example.com', now())
 RETURNING id
 """
