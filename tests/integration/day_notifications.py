@@ -19,7 +19,7 @@ _KINDS: tuple[EventKind, ...] = ("opened", "closed")
 _MEMBER = """
 INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, email, created_at)
 VALUES (current_tenant(), '00000000-0000-0000-0000-000000000521', 'https://id.example.org', 'chatwoot', 'Ines',
-        '{viewer,editor}', 3, 'ines@example.com', now())
+        '{viewer,editor}', 3, 'chatwoot@example.com', now())
 RETURNING id
 """
 _SETTINGS = "UPDATE bindings SET notifications = '{}' RETURNING id"
@@ -82,17 +82,15 @@ def _copy_to_chatwoot(conversation: ConversationHarness, session_id: UUID, now: 
 def _answer_in_chatwoot(conversation: ConversationHarness, session_id: UUID, inbox: str, now: datetime) -> None:
     """A member is found by their address, what they write is not sent back, and something of theirs is refused."""
     conversation.query(_MEMBER)
-    ((message_id,),) = conversation.query(f"SELECT id FROM messages WHERE session_id = '{session_id}' LIMIT 1")
-    tenant_id, refusal_id = conversation.tenant_id, UUID(int=520)
+    tenant_id, message_id, refusal_id = conversation.tenant_id, UUID(int=519), UUID(int=520)
     with conversation.database.transaction(conversation.admin) as tx:
         assert notifications.find_chatwoot_inbox(tx, "site-desk") == inbox
         session = chatwoot_conversations.find_session(tx, inbox, 53)
         assert session is not None
-        person = chatwoot_conversations.find_answerer(tx, tenant_id, session, "Ines@example.com")
+        person = chatwoot_conversations.find_answerer(tx, tenant_id, session, "Chatwoot@example.com")
         assert person is not None
         assert chatwoot_conversations.find_holder(tx, tenant_id, session, person.name) == person
-        said = NewEvent(UUID(int=519), session_id, "said", "agent", now, message_id=UUID(str(message_id)))
-        events.add_event(tx, said)
-        chatwoot_conversations.drop_message(tx, UUID(str(message_id)))
+        events.add_event(tx, NewEvent(message_id, session_id, "said", "agent", now, message_id=message_id))
+        chatwoot_conversations.drop_message(tx, message_id)
         chatwoot_conversations.refuse(tx, session, inbox, refusal_id, "Nobody has it.", now)
         assert chatwoot_conversations.is_refused(tx, refusal_id)
