@@ -13,6 +13,7 @@ from uuid import UUID
 
 import jwt
 
+from parlour.channels.envelope import clean_text
 from parlour.infra.errors import Unauthenticated
 from parlour.infra.json_values import canonical_json
 from parlour.infra.signing_keys import parse_signing_keys
@@ -22,6 +23,8 @@ WEBHOOK_PATH = "/v1/chatwoot"
 _TOKEN_TYPE = "chatwoot+jwt"  # noqa: S105 - a type, no secret
 _ALGORITHM = "HS256"
 _ISSUER = "parlour"
+_NUMBERS = range(2**63)
+"""What the database can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +92,14 @@ def parse_webhook(content: Mapping[str, Any]) -> ChatwootMessage | ChatwootResol
             "message_type": "outgoing",
             "conversation": {"id": int(conversation)},
             "sender": {"type": "user", "id": int(sender_id), "email": str(email)},
-        } if content.get("private") is not True:
-            text = str(content.get("content") or "")
-            return ChatwootMessage(
-                conversation, message_id, text, sender_id, email, has_attachments=bool(content.get("attachments"))
-            )
-        case {"event": "conversation_status_changed", "id": int(conversation), "status": "resolved"}:
+        } if conversation in _NUMBERS and content.get("private") is not True:
+            text = clean_text(str(content.get("content") or ""))
+            has_attachments = bool(content.get("attachments"))
+            return ChatwootMessage(conversation, message_id, text, sender_id, clean_text(email), has_attachments)
+        case {
+            "event": "conversation_status_changed",
+            "id": int(conversation),
+            "status": "resolved",
+        } if conversation in _NUMBERS:
             return ChatwootResolution(conversation)
     return None

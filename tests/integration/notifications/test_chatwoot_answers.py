@@ -79,7 +79,7 @@ def told(desk: Desk) -> list[str]:
 
 
 def test_an_answer_in_chatwoot_reaches_the_user_once_and_takes_the_conversation(client: TestClient, desk: Desk) -> None:
-    assert [post(client, desk, written()) for _ in range(2)] == ["done", "done"]
+    assert [post(client, desk, written("It comes on \0Monday.")) for _ in range(2)] == ["done", "done"]
 
     assert desk.conversation.query(_PERSONS_MESSAGES) == [("It comes on Monday.", "Asha")]
     assert desk.conversation.query(_STATE) == [("person", "Asha")]
@@ -97,7 +97,9 @@ def test_an_answer_in_chatwoot_reaches_the_user_once_and_takes_the_conversation(
         written(event="message_updated"),
         written(conversation={"id": 99}),
         written(sender={"id": 1, "name": "bot", "type": "agent_bot"}),
+        written(conversation={"id": 2**80}),
         {"event": "conversation_status_changed", "id": 0, "status": "open"},
+        {"event": "conversation_status_changed", "id": -1, "status": "resolved"},
         {},
     ],
 )
