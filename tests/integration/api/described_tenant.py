@@ -1,5 +1,6 @@
 """The example tenant with something of everything, so that the ids in the API's paths lead somewhere."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +13,8 @@ from parlour.inbox import threads
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm
+from parlour.notifications.chatwoot_webhook import ChatwootSource, make_webhook_path
+from parlour.notifications.event import chatwoot_address
 from parlour.packs import folder
 from parlour.tools import callbacks
 from parlour.tools.callbacks import Callback
@@ -68,6 +71,7 @@ class DescribedTenant:
             **self._attention_values(),
             **self._file_values(),
             **self._approval_values(),
+            **self._chatwoot_values(),
             **{f"{name}.session_id": self._open_in_inbox() for name in _INBOX_OPERATIONS},
             "say_in_inbox_conversation.session_id": self._open_in_inbox(is_taken=True),
             "session_id": self._session["session_id"],
@@ -152,6 +156,19 @@ class DescribedTenant:
             " now(), now() + interval '1 year' RETURNING 1"
         )
         return {"approval_id": str(approval.id), "grant_id": str(grant_id)}
+
+    def _chatwoot_values(self) -> Examples:
+        """A binding with an inbox in Chatwoot, and the address of its webhooks."""
+        settings: JsonObject = {"url": "https://chat.example", "account": 3, "inbox": 7, "token": "chatwoot_token"}
+        changed = json.dumps({"chatwoot": settings})
+        self._conversation.query(
+            f"UPDATE bindings SET notifications = '{changed}' WHERE slug = 'site-desk' RETURNING 1"
+        )
+        source = ChatwootSource(self._conversation.tenant_id, chatwoot_address(settings))
+        return {
+            "get_chatwoot_webhook.binding": "site-desk",
+            "post_chatwoot_webhook.token": make_webhook_path(source, TOKEN_SECRET).rpartition("/")[2],
+        }
 
     def _file_values(self) -> Examples:
         started = [self._post("/v1/files", name=f"{number}.txt", size_bytes=3) for number in range(2)]

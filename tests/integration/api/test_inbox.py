@@ -44,7 +44,7 @@ def test_a_conversation_is_taken_answered_and_handed_back(
     assert back["state"] == "agent"
     assert post(client, desk, f"{session}/messages", said).status_code == 409
     kinds = [one["kind"] for one in client.get(f"/v1/inbox/{session}/events", headers=desk).json()["events"]]
-    assert kinds == ["opened", "taken", "said", "noted", "handed_back"]
+    assert kinds == ["opened", "said", "taken", "said", "noted", "handed_back"]
 
 
 def test_who_may_not_write_does_not_answer(client: TestClient, feed: EventFeed, desk: Headers) -> None:
