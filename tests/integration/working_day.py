@@ -26,7 +26,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
-from parlour.models import cost_report, spend
+from parlour.models import agent_loops, cost_report, spend
 from parlour.models.spend import Reservation
 from parlour.principal import system_principal
 from parlour.tenancy import api_keys, audit, members, rate_limits, routing_keys, tenant_secrets, tenants, users
@@ -397,6 +397,12 @@ def account_spend(conversation: ConversationHarness) -> None:
             Reservation(id=uuid7(now), amount=cap * 2, purpose="turn", default_cap=cap, expires_at=soon),
             now=now,
         )
+    conversation.query(
+        "INSERT INTO llm_calls (tenant_id, id, binding_id, purpose, provider, model, outcome, latency_ms, at) "
+        f"SELECT current_tenant(), '{uuid7(now)}', id, 'turn', 'function', 'desk.loop', 'unavailable', 1, '{now}' "
+        "FROM bindings LIMIT 1 RETURNING id"
+    )
     with conversation.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
+        assert agent_loops.list_failing_loops(admin, tx, now, 10)
         assert cost_report.read_cost_report(admin, tx, 2, now).days

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from parlour.api.attention_schemas import (
+    AgentLoopReasonView,
     DeliveryReasonView,
     FailedNotificationView,
     FailedReplyView,
     FailedTurnView,
+    FailingAgentLoopView,
     HeldReplyView,
     NoModelCallsView,
     NotificationReasonView,
@@ -23,6 +25,7 @@ from parlour.channels import delivery_problem
 from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.rows import FailedTurn
+from parlour.models.agent_loops import FailingLoop
 from parlour.models.spend import SpendToday
 from parlour.notifications.notifications import NotificationProblem
 from parlour.tools.calls import UnknownCall
@@ -169,6 +172,27 @@ def failed_turn_item(turn: FailedTurn) -> FailedTurnView:
         reason=TurnReasonView(code=code, message=_TURN_REASONS[code].format(turn.attempt_count)),
         what_to_do="Answer now: it resumes where it stopped, and completed steps are not repeated. Or dismiss it.",
         resolutions=["redrive", "dismiss"],
+    )
+
+
+def failing_loop_item(loop: FailingLoop) -> FailingAgentLoopView:
+    """Return an agent loop of the pack whose last call failed."""
+    if loop.outcome == "rejected":
+        reason = AgentLoopReasonView(code="rejected", message="The pack's function is missing, or may not be called.")
+        next_step = "Deploy it: `parlour functions deploy PACK`."
+    else:
+        reason = AgentLoopReasonView(
+            code="unavailable", message="Its code raised an error, ended, took too long, or gave no reply."
+        )
+        next_step = "Read the log of the pack's function, correct the code, then run `parlour functions deploy PACK`."
+    return FailingAgentLoopView(
+        kind="failing_agent_loop",
+        binding=loop.binding,
+        function=loop.function,
+        at=loop.at,
+        what_happened=f"The agent loop {loop.function} failed when it was last called.",
+        reason=reason,
+        what_to_do=next_step,
     )
 
 

@@ -144,6 +144,26 @@ class FailedNotificationView(_ExplainedView):
     resolutions: list[Literal["send_again", "dismiss"]]
 
 
+class AgentLoopReasonView(ResponseModel):
+    """Why an agent loop gave no reply: its code failed, or it cannot be called."""
+
+    code: Literal["unavailable", "rejected"]
+    message: str
+
+
+class FailingAgentLoopView(_ExplainedView):
+    """An agent loop of the pack whose last call failed; the item goes with the next call that succeeds.
+
+    function  `module.name` in the pack's folder `functions`.
+    """
+
+    kind: Literal["failing_agent_loop"]
+    binding: str
+    function: str
+    at: datetime
+    reason: AgentLoopReasonView
+
+
 class NoModelCallsView(_ExplainedView):
     """Model calls are switched off, or today's cap is reached; it ends with the switch, the cap or the day."""
 
@@ -158,6 +178,7 @@ AttentionItem = Annotated[
     | WaitingReplyView
     | FailedTurnView
     | FailedNotificationView
+    | FailingAgentLoopView
     | NoModelCallsView,
     Field(discriminator="kind"),
 ]
@@ -181,6 +202,7 @@ class AttentionCountsView(ResponseModel):
     waiting: int
     turns: int
     notifications: int
+    agent_loops: int
     spend: int
     total: int
 

@@ -121,3 +121,16 @@ INSERT INTO llm_calls (tenant_id, id, purpose, provider, model, outcome, input_t
 VALUES (current_tenant(), %(id)s, %(purpose)s, %(provider)s, %(model)s, 'ok', %(input_tokens)s, %(output_tokens)s,
         %(cost_usd)s, %(latency_ms)s, %(at)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: list_failing_loops
+-- The agent loops of the tenant's pack whose last call since a time failed, by binding, the latest first; none of a
+-- binding of more clearance than the reader's.
+SELECT latest.binding, latest.model AS function, latest.outcome, latest.at
+  FROM (SELECT DISTINCT ON (l.binding_id, l.model) b.slug AS binding, l.model, l.outcome, l.at
+          FROM llm_calls l
+          JOIN bindings b ON b.tenant_id = l.tenant_id AND b.id = l.binding_id AND b.clearance <= %(clearance)s
+         WHERE l.provider = 'function' AND l.at > %(since)s
+         ORDER BY l.binding_id, l.model, l.at DESC) latest
+ WHERE latest.outcome <> 'ok'
+ ORDER BY latest.at DESC, latest.binding
+ LIMIT %(most)s;

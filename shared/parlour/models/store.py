@@ -13,6 +13,16 @@ SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
+class FailingLoop:
+    """An agent loop of the pack whose last call failed. function: `module.name`; outcome: unavailable or rejected."""
+
+    binding: str
+    function: str
+    outcome: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
     """The worst case of one model call, in US dollars.
 
@@ -167,3 +177,8 @@ def list_daily_spend(tx: Transaction, since: date, until: date, problem: str, no
 def add_background_call(tx: Transaction, **fields: object) -> None:
     """Keep an answered call that no turn waited for."""
     tx.run(SQL["add_background_call"], **fields)
+
+
+def list_failing_loops(tx: Transaction, clearance: int, since: datetime, limit: int) -> list[FailingLoop]:
+    """Return the agent loops whose last call since a time failed, the latest first."""
+    return tx.all(SQL["list_failing_loops"], FailingLoop, clearance=clearance, since=since, most=limit)

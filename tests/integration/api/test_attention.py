@@ -67,6 +67,7 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
         "waiting": 0,
         "turns": 0,
         "notifications": 0,
+        "agent_loops": 0,
         "spend": 0,
         "total": 0,
     }
@@ -97,6 +98,7 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
         "waiting": 0,
         "turns": 1,
         "notifications": 0,
+        "agent_loops": 0,
         "spend": 0,
         "total": 4,
     }

@@ -1,12 +1,15 @@
 """Functions and agent loops of a pack: killed anywhere, one reply and one effect."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from parlour.infra.postgres import Database
+from parlour.models import agent_loops
+from parlour.principal import Principal
 from tests.conversation_harness import text_answer, tool_call
 from tests.integration.conversations.function_desk import FunctionDesk, open_function_desk
 
@@ -125,6 +128,27 @@ def test_a_loop_that_dies_in_a_stretch_is_asked_again_and_books_once(desk: Funct
     desk.run_turn()
     assert desk.replies() == ["Booked: A-1"]
     assert desk.bookings() == ["A-1"]
+
+
+def test_a_loop_that_fails_needs_attention_until_it_answers_again(desk: FunctionDesk, loop: Path) -> None:
+    code = desk.functions.code / "reception.py"
+    working = code.read_text()
+    code.write_text(f"{working}\nraise RuntimeError\n")
+    desk.run_turn()
+    admin, now = desk.harness.admin, desk.harness.clock()
+
+    def failing(reader: Principal) -> list[tuple[str, str, str]]:
+        with desk.harness.database.transaction(reader) as tx:
+            found = agent_loops.list_failing_loops(reader, tx, now, 10)
+        return [(one.binding, one.function, one.outcome) for one in found]
+
+    assert failing(admin) == [("salon-own-loop", "reception.reception", "unavailable")]
+    desk.harness.query("UPDATE bindings SET clearance = 2 RETURNING id")
+    assert failing(replace(admin, clearance=1)) == []
+    code.write_text(working)
+    desk.send("salon-own-loop", "And now?")
+    desk.run_turn()
+    assert failing(admin) == []
 
 
 @pytest.mark.parametrize("killed_at", [1, 2, 3, 4])

@@ -14,6 +14,7 @@ import { decisionsOn } from "./decisions";
 
 const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   no_model_calls: { label: "No model calls", tone: "bad" },
+  failing_agent_loop: { label: "Failing agent loop", tone: "bad" },
   unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
   unknown_delivery: { label: "Unknown delivery", tone: "warning" },
   held_reply: { label: "Held reply", tone: "warning" },
@@ -72,7 +73,7 @@ export function ItemCards({ items, onDone }: { items: readonly InboxItem[]; onDo
   return (
     <ul class="inbox-list">
       {items.map((item) => (
-        <li key={"id" in item ? item.id : item.kind}>
+        <li key={"id" in item ? item.id : "binding" in item ? item.binding + item.function : item.kind}>
           <Card item={item} onDone={onDone} />
         </li>
       ))}
@@ -121,15 +122,17 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
           >
             Conversation
           </LinkButton>
+        ) : item.kind === "failing_agent_loop" ? (
+          <LinkButton icon="bot" href={to(["agents"])}>
+            Agents
+          </LinkButton>
         ) : (
           <LinkButton icon="coins" href={to(["costs"])}>
             Costs
           </LinkButton>
         )}
       </footer>
-      {!hasRole("admin") && item.kind !== "no_model_calls" && item.kind !== "waiting_reply" && (
-        <p class="soft">An administrator decides.</p>
-      )}
+      {!hasRole("admin") && decisionsOn(item).length > 0 && <p class="soft">An administrator decides.</p>}
     </article>
   );
 }

@@ -29,6 +29,7 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
     case "failed_reply":
       return [failedReplyDecision(item)];
     case "waiting_reply":
+    case "failing_agent_loop":
     case "no_model_calls":
       return [];
   }
