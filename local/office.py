@@ -77,12 +77,16 @@ def build_app(office: Office, call_back: Callable[[str, JsonObject], None]) -> F
 
     @app.post("/rfis", status_code=201)
     def raise_rfi(given: RequestBody, idempotency_key: HeaderText = "") -> JsonObject:
-        return office.add_entry(office.rfis, "RFI", idempotency_key, given)
+        return _acknowledgement(office.add_entry(office.rfis, "RFI", idempotency_key, given))
 
     @app.get("/rfis/by-key/{key:path}")
     def find_rfi(key: str) -> Response:
         found = office.find_by_key(office.rfis, key)
-        return JSONResponse(found) if found else JSONResponse({"detail": "none came with that key"}, status_code=404)
+        return (
+            JSONResponse(_acknowledgement(found))
+            if found
+            else JSONResponse({"detail": "none came with that key"}, status_code=404)
+        )
 
     @app.post("/notifications", status_code=201)
     def notify_foreman(given: RequestBody, idempotency_key: HeaderText = "") -> Response:
@@ -136,6 +140,11 @@ def _call_back(url: str, result: JsonObject) -> None:
         except httpx2.HTTPError:
             pass
         time.sleep(2**attempt)
+
+
+def _acknowledgement(entry: JsonObject) -> JsonObject:
+    """Return what the sender of an entry is told: nothing that was sent comes back."""
+    return {"number": entry["number"], "at": entry["at"]}
 
 
 def _without_key(kept: JsonObject) -> JsonObject:

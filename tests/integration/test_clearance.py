@@ -510,6 +510,7 @@ def test_a_talk_that_was_answered_from_what_is_closed_since_is_read_by_nobody_be
     nobody = Principal(closed.tenant_id, "member", None, frozenset(), clearance=2)
     with closed.database.transaction(nobody) as tx:
         assert not users.can_read_session(nobody, tx, session)
+        assert list_turns(replace(nobody, roles=frozenset({"viewer"})), tx, 10).rows == []
         assert users.can_read_session(replace(nobody, clearance=3), tx, session)
         assert users.can_read_session(Principal(closed.tenant_id, "user", user, clearance=1), tx, session)
 

@@ -75,7 +75,8 @@ def closed_text(approval: Approval) -> str:
     answered = _clock(approval.answered_at)
     match approval.state:
         case "done":
-            return f"It was done at {_clock(approval.done_at)}."
+            ended = _clock(approval.done_at)
+            return f"It was approved at {answered} and ended at {ended}; the conversation has the outcome."
         case "approved" | "claimed":
             return f"It was approved at {answered} and is being done."
         case "refused":

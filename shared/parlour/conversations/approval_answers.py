@@ -87,9 +87,9 @@ def _closed_text(words: CannedTexts, approval: Approval | None) -> str:
     """Return how a closed question stands; of one that is not the user's no more than that it is closed."""
     if approval is None:
         return words.find("question_replaced")
-    ended_at = {"done": approval.done_at, "expired": approval.expires_at}.get(approval.state, approval.answered_at)
+    closed_at = approval.expires_at if approval.state == "expired" else approval.answered_at
     text = words.find(_CLOSED_CAUSES.get(approval.state, "question_replaced"))
-    return text.replace("{at}", question.time_text(ended_at) if ended_at else "?")
+    return text.replace("{at}", question.time_text(closed_at) if closed_at else "?")
 
 
 def expired_question_finder(send: Callable[[PendingWakeup], None]) -> Finder:

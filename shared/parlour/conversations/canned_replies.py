@@ -53,9 +53,9 @@ question              the user is asked before something is done; the exact effe
 question_answer       what to answer to one question; {until} is when it expires.
 questions_answer      what to answer where several are open.
 question_yes          the button that agrees, at most 20 characters; question_no: the one that refuses.
-question_done         a button of a question was pressed whose call ended at {at}; question_approved: it was approved at
-                      {at}; question_refused: refused at {at}; question_expired: it expired at {at};
-                      question_replaced: it is closed for another reason.
+question_done         a button of a question was pressed that was approved at {at}, and whose call has ended, one way or
+                      another; question_approved: approved at {at}, the call goes on; question_refused: refused at
+                      {at}; question_expired: it expired at {at}; question_replaced: it is closed for another reason.
 """
 
 REPLIES_SETTING = "replies"
@@ -123,11 +123,11 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "questions_answer": "Reply with the number and yes or no, such as “1 yes”. I can wait until {until}.",
     "question_yes": "Yes",
     "question_no": "No",
-    "question_done": "It was done at {at}.",
+    "question_done": "It was approved at {at}. How it ended is in the messages above.",
     "question_approved": "It was approved at {at} and is being done.",
     "question_refused": "It was refused at {at}. Nothing was done.",
     "question_expired": "The question expired at {at}. Nothing was done; ask for it again.",
-    "question_replaced": "This question is not open any more. Nothing was done.",
+    "question_replaced": "This question was replaced or closed. The button changes nothing.",
 }
 
 _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
@@ -139,11 +139,11 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "questions_answer": "Antworten Sie mit der Nummer und ja oder nein, etwa „1 ja“. Ich kann bis {until} warten.",
         "question_yes": "Ja",
         "question_no": "Nein",
-        "question_done": "Das wurde am {at} erledigt.",
+        "question_done": "Dem wurde am {at} zugestimmt. Wie es ausging, steht in den Nachrichten darüber.",
         "question_approved": "Dem wurde am {at} zugestimmt; es wird gerade ausgeführt.",
         "question_refused": "Das wurde am {at} abgelehnt. Es wurde nichts getan.",
         "question_expired": "Die Frage ist am {at} abgelaufen. Es wurde nichts getan; bitte fragen Sie noch einmal.",
-        "question_replaced": "Diese Frage ist nicht mehr offen. Es wurde nichts getan.",
+        "question_replaced": "Diese Frage wurde ersetzt oder geschlossen. Die Schaltfläche ändert nichts.",
     },
     "es": {
         "still_working": "Sigo trabajando en ello. Le respondo en cuanto termine.",
@@ -152,11 +152,11 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "questions_answer": "Responda con el número y sí o no, por ejemplo «1 sí». Puedo esperar hasta el {until}.",
         "question_yes": "Sí",
         "question_no": "No",
-        "question_done": "Se hizo el {at}.",
+        "question_done": "Se aprobó el {at}. El resultado está en los mensajes anteriores.",
         "question_approved": "Se aprobó el {at} y se está haciendo.",
         "question_refused": "Se rechazó el {at}. No se hizo nada.",
         "question_expired": "La pregunta caducó el {at}. No se hizo nada; pídalo de nuevo.",
-        "question_replaced": "Esta pregunta ya no está abierta. No se hizo nada.",
+        "question_replaced": "Esta pregunta fue sustituida o cerrada. El botón no cambia nada.",
     },
     "fr": {
         "still_working": "J'y travaille encore. La réponse suit.",
@@ -165,11 +165,11 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "questions_answer": "Répondez par le numéro et oui ou non, comme « 1 oui ». Je peux attendre jusqu'au {until}.",
         "question_yes": "Oui",
         "question_no": "Non",
-        "question_done": "Cela a été fait le {at}.",
+        "question_done": "Cela a été accepté le {at}. Le résultat est dans les messages ci-dessus.",
         "question_approved": "Cela a été accepté le {at} et est en cours.",
         "question_refused": "Cela a été refusé le {at}. Rien n'a été fait.",
         "question_expired": "La question a expiré le {at}. Rien n'a été fait ; demandez-le de nouveau.",
-        "question_replaced": "Cette question n'est plus ouverte. Rien n'a été fait.",
+        "question_replaced": "Cette question a été remplacée ou fermée. Le bouton ne change rien.",
     },
     "hi": {
         "still_working": "इस पर काम चल रहा है। जवाब थोड़ी देर में आएगा।",
@@ -178,11 +178,11 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "questions_answer": "संख्या के साथ हाँ या नहीं लिखें, जैसे “1 हाँ”। मैं {until} तक इंतज़ार कर सकता हूँ।",
         "question_yes": "हाँ",
         "question_no": "नहीं",
-        "question_done": "यह {at} पर कर दिया गया।",
+        "question_done": "इसकी मंज़ूरी {at} पर मिली। नतीजा ऊपर के संदेशों में है।",
         "question_approved": "इसकी मंज़ूरी {at} पर मिली और यह किया जा रहा है।",
         "question_refused": "इसे {at} पर मना कर दिया गया। कुछ नहीं किया गया।",
         "question_expired": "इस सवाल का समय {at} पर समाप्त हो गया। कुछ नहीं किया गया; कृपया फिर से कहें।",
-        "question_replaced": "यह सवाल अब खुला नहीं है। कुछ नहीं किया गया।",
+        "question_replaced": "यह सवाल बदल दिया गया या बंद हो गया है। बटन से कुछ नहीं बदलता।",
     },
     "mr": {
         "still_working": "यावर काम सुरू आहे. उत्तर थोड्या वेळात येईल.",
@@ -191,11 +191,11 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "questions_answer": "क्रमांकासह हो किंवा नाही लिहा, जसे “1 हो”. मी {until} पर्यंत थांबू शकतो.",
         "question_yes": "हो",
         "question_no": "नाही",
-        "question_done": "हे {at} ला केले गेले.",
+        "question_done": "याला {at} ला मंजुरी मिळाली. निकाल वरच्या संदेशांमध्ये आहे.",
         "question_approved": "याला {at} ला मंजुरी मिळाली आणि ते केले जात आहे.",
         "question_refused": "याला {at} ला नकार दिला गेला. काहीही केले गेले नाही.",
         "question_expired": "या प्रश्नाची मुदत {at} ला संपली. काहीही केले गेले नाही; कृपया पुन्हा सांगा.",
-        "question_replaced": "हा प्रश्न आता खुला नाही. काहीही केले गेले नाही.",
+        "question_replaced": "हा प्रश्न बदलला किंवा बंद झाला आहे. बटणाने काहीही बदलत नाही.",
     },
 }
 """What is built in besides English, in the languages whose yes and no `approvals.typed_answer` reads."""

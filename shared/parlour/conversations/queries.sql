@@ -657,7 +657,7 @@ UPDATE turns SET dismissed_at = %(now)s
 -- name: list_turn_rows
 -- Turns as an operator sees them, newest first, from before a turn on, each with its messages, calls, tools and sending:
 -- one row per turn.
--- What was said through a binding of more clearance than the reader's is left out, or to a user who has more.
+-- Left out: what was said through a binding of more clearance than the reader's, or in a session that needs more.
 SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempt_count,
        t.problem, t.stage_ms,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text',
@@ -689,7 +689,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
   FROM turns t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, session_clearance(s)) <= %(clearance)s
  WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
    AND (%(before_id)s::uuid IS NULL OR (t.frozen_at, t.id) < (%(before_at)s::timestamptz, %(before_id)s))
