@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from parlour.conversations import inbox_messages
 from parlour.conversations.inbox_messages import PostedMessage
 from parlour.inbox import threads
-from parlour.infra.errors import CallerError, Forbidden, InvalidRequest
+from parlour.infra.errors import CallerError, Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs.work_due import DueWork
 from parlour.notifications import chatwoot_conversations, notifications
@@ -24,8 +24,15 @@ from parlour.principal import Principal
 type ChatwootOutcome = Literal["done", "ignored", "refused"]
 
 _NOBODY = "No active member of Parlour, or more than one, has the e-mail address that you have in Chatwoot."
-_ABOVE = "This conversation is above the level that Chatwoot, or you in Parlour, may have. Answer in Parlour's console."
+_ABOVE = (
+    "This conversation is classified higher than Chatwoot may show, or than your clearance in Parlour. "
+    "Answer in Parlour's console."
+)
 _NOT_TAKEN = "No member has this conversation in Parlour. Answer it first, or close it in Parlour's console."
+_UNSEEN = (
+    "Chatwoot had not shown everything when this conversation was resolved: the user wrote, or it came back. "
+    "Read what is new, open it and resolve it again."
+)
 _ATTACHMENTS = "Parlour sends no files from Chatwoot. Write a text without one."
 
 
@@ -42,14 +49,19 @@ class ReceivedWebhook:
 def receive(
     database: Database, source: ChatwootSource, happened: ChatwootMessage | ChatwootResolution, now: datetime
 ) -> ReceivedWebhook:
-    """Do what a person did in Chatwoot. The same webhook a second time has no effect."""
+    """Do what a person did in Chatwoot. The same webhook a second time has no effect.
+
+    NotFound for a message in a conversation that is not ours: Chatwoot then shows that it was not sent.
+    """
     session = database.run(
         source.tenant_id, lambda tx: chatwoot_conversations.find_session(tx, source.inbox, happened.conversation)
     )
+    if session is None and isinstance(happened, ChatwootMessage):
+        raise NotFound("Parlour does not have this conversation, or its binding names another inbox. Nothing was sent.")
     if session is None:
         return ReceivedWebhook("ignored")
     webhook = _Webhook(database, source, session, now)
-    return webhook.resolve() if isinstance(happened, ChatwootResolution) else webhook.answer(happened)
+    return webhook.resolve(happened) if isinstance(happened, ChatwootResolution) else webhook.answer(happened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +95,24 @@ class _Webhook:
         )
         return self._act(person, say, _NOBODY, uuid5(session_id, f"{client_id}:refused"))
 
-    def resolve(self) -> ReceivedWebhook:
+    def resolve(self, resolution: ChatwootResolution) -> ReceivedWebhook:
         """Close the conversation for the member who has it: Chatwoot does not say who resolved it.
 
-        While Chatwoot has not been told of everything, it may speak of an earlier stay in the inbox.
+        Refuse it where Chatwoot did not show what there was: an earlier stay in the inbox, or a new message.
         """
         session_id = self.session.session_id
         thread = self.database.run(self.source.tenant_id, lambda tx: threads.lock_for_clock(tx, session_id))
-        if thread is None or not thread.is_held or not self.session.is_up_to_date:
+        if thread is None or not thread.is_held:
             return ReceivedWebhook("ignored", session_id)
+        resolved_at = resolution.at or self.now
 
         def close(person: Principal, tx: Transaction) -> ReceivedWebhook:
+            current = threads.lock_for_clock(tx, session_id)
+            if current is None or not current.is_held:  # a repeat of work that was committed
+                return ReceivedWebhook("ignored", session_id)
+            session = chatwoot_conversations.find_session(tx, self.source.inbox, resolution.conversation)
+            if session is None or not session.has_shown_all(current.opened_at, resolved_at):
+                raise Conflict(_UNSEEN)
             inbox_messages.close(person, tx, session_id, self.now)
             return ReceivedWebhook("done", session_id, None, notifications.list_pending(tx, session_id))
 
@@ -101,7 +120,8 @@ class _Webhook:
             self.source.tenant_id,
             lambda tx: chatwoot_conversations.find_holder(tx, self.source.tenant_id, self.session, thread.assignee),
         )
-        return self._act(person, close, _NOT_TAKEN, uuid5(session_id, f"chatwoot:resolved:{thread.claim}"))
+        refusal_id = uuid5(session_id, f"chatwoot:resolved:{thread.claim}:{resolved_at.isoformat()}")
+        return self._act(person, close, _NOT_TAKEN, refusal_id)
 
     def _act(
         self,

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -49,9 +50,10 @@ class ChatwootMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChatwootResolution:
-    """A conversation was resolved."""
+    """A conversation was resolved. at: when Chatwoot last changed it; None where it does not say."""
 
     conversation: int
+    at: datetime | None
 
 
 def make_webhook_path(source: ChatwootSource, secret: str) -> str:
@@ -92,7 +94,7 @@ def parse_webhook(content: Mapping[str, Any]) -> ChatwootMessage | ChatwootResol
             "message_type": "outgoing",
             "conversation": {"id": int(conversation)},
             "sender": {"type": "user", "id": int(sender_id), "email": str(email)},
-        } if conversation in _NUMBERS and content.get("private") is not True:
+        } if conversation in _NUMBERS and content.get("private") is False:
             text = clean_text(str(content.get("content") or ""))
             has_attachments = bool(content.get("attachments"))
             return ChatwootMessage(conversation, message_id, text, sender_id, clean_text(email), has_attachments)
@@ -101,5 +103,13 @@ def parse_webhook(content: Mapping[str, Any]) -> ChatwootMessage | ChatwootResol
             "id": int(conversation),
             "status": "resolved",
         } if conversation in _NUMBERS:
-            return ChatwootResolution(conversation)
+            return ChatwootResolution(conversation, _read_time(content.get("updated_at")))
+    return None
+
+
+def _read_time(seconds: object) -> datetime | None:
+    """Return a time that Chatwoot gives in seconds since 1970."""
+    if isinstance(seconds, int | float):
+        with suppress(OverflowError, ValueError, OSError):
+            return datetime.fromtimestamp(seconds, UTC)
     return None

@@ -132,11 +132,13 @@ DELETE FROM chatwoot_conversations WHERE session_id = %(session_id)s AND inbox =
 
 -- name: find_chatwoot_session
 -- The session of a conversation in Chatwoot, whose binding still has that inbox; the binding's level for Chatwoot, the
--- user whose token Parlour posts with, and whether Chatwoot has been told of everything.
+-- user whose token Parlour posts with, whether Chatwoot has all that was said, and when the user wrote what waits.
 SELECT w.session_id, w.own_user, c.level, c.allowed_level,
        NOT EXISTS (SELECT FROM notifications n
                     WHERE n.session_id = w.session_id AND n.medium = 'chatwoot' AND n.recipient = w.inbox
-                      AND n.state IN ('pending', 'sending') AND n.event <> 'refused') AS is_up_to_date
+                      AND n.state IN ('pending', 'sending') AND n.event IN ('opened', 'said')) AS has_all,
+       (SELECT max(m.received_at) FROM messages m
+         WHERE m.session_id = w.session_id AND m.state = 'unanswered' AND m.kind <> 'tool_result') AS unanswered_at
   FROM chatwoot_conversations w
   JOIN sessions s ON s.id = w.session_id
   JOIN bindings b ON b.id = s.binding_id

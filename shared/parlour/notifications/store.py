@@ -58,14 +58,22 @@ class Predecessor:
 class ChatwootSession:
     """The session of a conversation in Chatwoot.
 
-    own_user  Chatwoot's id of the user whose token Parlour posts with. level, allowed_level: as in `ChatwootEvent`.
+    own_user       Chatwoot's id of the user whose token Parlour posts with.
+    level, allowed_level  as in `ChatwootEvent`.
+    has_all        whether Chatwoot has been told that the conversation was opened, and of every message.
+    unanswered_at  when the user wrote what waits for an answer, the newest of it.
     """
 
     session_id: UUID
     own_user: int
     level: int
     allowed_level: int
-    is_up_to_date: bool
+    has_all: bool
+    unanswered_at: datetime | None
+
+    def has_shown_all(self, opened_at: datetime, at: datetime) -> bool:
+        """Whether Chatwoot showed the present stay, opened at `opened_at`, and the user's last message at a time."""
+        return self.has_all and max(opened_at, self.unanswered_at or opened_at) <= at
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
 from parlour.api.app import create_app
 from parlour.api.database_pool import DatabasePool
 from parlour.inbox import threads
+from parlour.infra.postgres import Database
 from parlour.notifications.chatwoot_webhook import ChatwootSource, make_webhook_path
 from tests.integration.api.conftest import (
     TOKEN_SECRET,
@@ -26,6 +28,7 @@ __all__ = ["chatwoot", "desk", "prism_url"]
 INBOX = "https://chat.example/api/v1/accounts/3/inboxes/7"
 _PERSONS_MESSAGES = "SELECT body, metadata ->> 'author' FROM messages WHERE metadata ? 'author' ORDER BY position"
 _STATE = "SELECT state, assignee_name FROM inbox_threads"
+_UNANSWERED = "WHERE state = 'unanswered' RETURNING id"
 
 
 ASHA = {"id": 5, "name": "Asha", "email": "asha@example.com", "type": "user"}
@@ -64,9 +67,13 @@ def client(desk: Desk) -> TestClient:
     )
 
 
-def post(client: TestClient, desk: Desk, event: dict[str, Any], inbox: str = INBOX) -> str:
+def send(client: TestClient, desk: Desk, event: dict[str, Any], inbox: str = INBOX) -> httpx2.Response:
     path = make_webhook_path(ChatwootSource(desk.conversation.tenant_id, inbox), TOKEN_SECRET)
-    answer = client.post(path, json=event)
+    return client.post(path, json=event)
+
+
+def post(client: TestClient, desk: Desk, event: dict[str, Any], inbox: str = INBOX) -> str:
+    answer = send(client, desk, event, inbox)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["outcome"])
 
@@ -92,14 +99,15 @@ def test_an_answer_in_chatwoot_reaches_the_user_once_and_takes_the_conversation(
     "event",
     [
         written(private=True),
+        written(private=None),
         written(message_type="incoming"),
         written(sender={**ASHA, "id": 0}),  # what Parlour posted itself
         written(event="message_updated"),
-        written(conversation={"id": 99}),
         written(sender={"id": 1, "name": "bot", "type": "agent_bot"}),
         written(conversation={"id": 2**80}),
         {"event": "conversation_status_changed", "id": 0, "status": "open"},
         {"event": "conversation_status_changed", "id": -1, "status": "resolved"},
+        {"event": "conversation_status_changed", "id": 99, "status": "resolved"},
         {},
     ],
 )
@@ -160,7 +168,7 @@ def _of_nobody(desk: Desk) -> dict[str, Any]:
         (_by_former_member, "No active member of Parlour"),
         (_by_member_who_only_reads, "editor"),
         (_with_picture, "Parlour sends no files"),
-        (_above_the_level, "above the level"),
+        (_above_the_level, "classified higher"),
         (_of_another, "Ines has this conversation"),
         (_of_nobody, "No member has this conversation"),
     ],
@@ -181,12 +189,48 @@ def test_what_is_refused_is_explained_in_a_private_note(
 
 def test_a_resolved_conversation_is_closed_for_the_member_who_has_it(client: TestClient, desk: Desk) -> None:
     post(client, desk, written())
-    assert post(client, desk, RESOLVED) == "ignored"  # Chatwoot has not been told that Asha has it
-    desk.deliver()
 
     assert [post(client, desk, RESOLVED) for _ in range(2)] == ["done", "ignored"]
     assert desk.conversation.query("SELECT state FROM inbox_threads") == [("done",)]
     assert kinds(desk.conversation)[-1] == "closed"
+
+
+def test_work_that_the_database_runs_twice_is_not_refused(
+    client: TestClient, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Database.run
+
+    def run_twice(database: Database, principal: Any, work: Any) -> Any:
+        run(database, principal, work)
+        return run(database, principal, work)
+
+    monkeypatch.setattr(Database, "run", run_twice)
+    outcomes = [post(client, desk, written()), post(client, desk, RESOLVED)]
+    monkeypatch.undo()
+
+    assert "refused" not in outcomes
+    assert desk.conversation.query("SELECT state FROM inbox_threads") == [("done",)]
+
+
+def test_a_resolve_of_what_chatwoot_did_not_show_is_refused_until_it_is_resolved_again(
+    client: TestClient, desk: Desk
+) -> None:
+    post(client, desk, written())
+    [(opened_at,)] = desk.conversation.query("SELECT opened_at FROM inbox_threads")
+    before = {**RESOLVED, "updated_at": opened_at.timestamp() - 1}  # type: ignore[attr-defined]
+    assert post(client, desk, before) == "refused"  # it is of an earlier stay
+    desk.deliver()
+    desk.write("Which Monday?", "second")
+    assert post(client, desk, RESOLVED) == "refused"  # the message is on its way to Chatwoot
+    desk.deliver()
+    desk.conversation.query(f"UPDATE messages SET received_at = received_at + interval '1 hour' {_UNANSWERED}")
+    now = desk.conversation.clock().timestamp()
+    assert post(client, desk, {**RESOLVED, "updated_at": now}) == "refused"  # it came after the click
+    assert desk.conversation.query(_STATE) == [("person", "Asha")]
+    assert len([note for note in told(desk) if "Read what is new" in note]) == 1
+
+    assert post(client, desk, {**RESOLVED, "updated_at": now + 3600}) == "done"
+    assert [note for note in told(desk) if "Parlour refused" in note] == []
 
 
 def test_an_answer_after_closing_is_refused_and_a_repeat_of_one_before_is_not(client: TestClient, desk: Desk) -> None:
@@ -205,9 +249,12 @@ def test_an_address_that_was_not_issued_is_refused(client: TestClient, token: st
 
 
 def test_an_address_of_an_inbox_that_no_binding_has_any_more_does_nothing(client: TestClient, desk: Desk) -> None:
-    assert post(client, desk, written(), INBOX.replace("inboxes/7", "inboxes/8")) == "ignored"
+    assert post(client, desk, RESOLVED, INBOX.replace("inboxes/7", "inboxes/8")) == "ignored"
+    assert send(client, desk, written(), INBOX.replace("inboxes/7", "inboxes/8")).status_code == 404
+    assert send(client, desk, written(conversation={"id": 99})).status_code == 404
     desk.conversation.query("UPDATE bindings SET notifications = '{}' RETURNING id")
-    assert post(client, desk, written()) == "ignored"
+    assert post(client, desk, RESOLVED) == "ignored"
+    assert send(client, desk, written()).status_code == 404  # Chatwoot shows that it was not sent
 
     assert desk.conversation.query(_PERSONS_MESSAGES) == []
 
