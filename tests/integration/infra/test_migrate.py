@@ -101,6 +101,31 @@ def test_visitors_of_before_their_retention_are_due_from_the_oldest_on(
         )
 
 
+def test_vectors_of_before_stay_in_their_rows_in_half_precision(cluster: Cluster, empty: str, now: datetime) -> None:
+    migrations = list_migrations()
+    with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
+        apply_migrations(owner, now, migrations[:24])
+        owner.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant := uuid4()),))
+        owner.execute(
+            "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at) VALUES (%s, 'one', '', %s, %s)",
+            (tenant, now, now),
+        )
+        for dimensions in (512, 1024, 1536):
+            owner.execute(
+                "WITH one AS (INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
+                " VALUES (%s, gen_random_uuid(), 'snapshot', '', '', '', %s) RETURNING tenant_id, id)"
+                " INSERT INTO embeddings (tenant_id, row_id, space, vector)"
+                " SELECT tenant_id, id, 'a', (SELECT array_agg(random()) FROM generate_series(1, %s))::vector FROM one",
+                (tenant, now, dimensions),
+            )
+        owner.commit()
+        apply_migrations(owner, now, migrations)
+        sizes = owner.execute("SELECT vector_dims(vector), pg_column_size(vector) FROM embeddings ORDER BY 1").fetchall()
+        assert sizes == [(512, 1032), (1024, 2056), (1536, 3080)]
+        outside = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'embeddings'"
+        assert owner.execute(outside).fetchone() == (0,)
+
+
 def test_a_database_of_an_older_release_is_refused_and_left_as_it_is(
     cluster: Cluster, empty: str, now: datetime
 ) -> None:

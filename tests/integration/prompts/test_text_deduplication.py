@@ -8,6 +8,7 @@ import pytest
 
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
+from parlour.prompts.assembly import cache_state, stored_text
 from parlour.prompts.ledger import store
 from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
 from parlour.prompts.ledger.store import PromptWrites
@@ -63,6 +64,19 @@ def test_another_month_keeps_its_own(
     ask(conversation, visitor, "Who pours on Monday?")
     assert ask(conversation, visitor, "And in a month?", after=timedelta(days=40))["is_identical"]
     assert _begin(sent[1], '{"description"') > 1
+
+
+def test_texts_that_an_older_release_stored_under_longer_hashes_are_sent_again(
+    conversation: ConversationHarness, visitor: Principal, sent: list[set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(stored_text, "HASH_LENGTH", 64)
+        older.setattr(cache_state, "HASH_LENGTH", 64)
+        ask(conversation, visitor, "Who pours on Monday?")
+    assert conversation.query("SELECT count(*) FROM session_prompts WHERE cache_state ? 'hash_length'") == [(0,)]
+    assert ask(conversation, visitor, "And on Tuesday?")["is_identical"]
+    assert ask(conversation, visitor, "And on Friday?")["is_identical"]
+    assert [_begin(texts, "# Identity") for texts in sent] == [1, 1, 0]
 
 
 def test_what_another_conversation_was_told_is_sent(

@@ -9,6 +9,7 @@ from parlour.prompts.assembly.breakpoints import RECENT_PAUSES, RECENT_TURNS
 from parlour.prompts.assembly.briefing_cache import CachedBriefing
 from parlour.prompts.assembly.cache_hits import BlockFingerprint
 from parlour.prompts.assembly.compaction import CompactedHistory
+from parlour.prompts.assembly.stored_text import HASH_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class PromptCacheState:
     turn_pauses        seconds between the newest turns, oldest first.
     steps_per_turn     how many steps each of the newest turns took, oldest first.
     withheld_ids       past turns and attachments whose text was withheld.
+    hash_length        hex digits of the hashes that the prompt's texts were stored under.
     """
 
     cached_briefing: CachedBriefing | None = None
@@ -37,12 +39,20 @@ class PromptCacheState:
     turn_pauses: tuple[float, ...] = ()
     steps_per_turn: tuple[int, ...] = ()
     withheld_ids: tuple[str, ...] = ()
+    hash_length: int = 64
 
     def after_prompt(
         self, at: datetime, model: str, fingerprints: tuple[BlockFingerprint, ...], breakpoints: tuple[int, ...]
     ) -> "PromptCacheState":
         """Return the state after this prompt was sent."""
-        return replace(self, last_asked_at=at, model=model, fingerprints=fingerprints, breakpoints=breakpoints)
+        return replace(
+            self,
+            last_asked_at=at,
+            model=model,
+            fingerprints=fingerprints,
+            breakpoints=breakpoints,
+            hash_length=HASH_LENGTH,
+        )
 
     def after_turn(self, steps: int) -> "PromptCacheState":
         """Return the state after a turn of `steps` steps: the next prompt repeats neither its tail nor its calls."""

@@ -29,7 +29,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 #: 128 bits: no two texts of a tenant and month have the same.
-_HASH_LENGTH = 32
+HASH_LENGTH = 32
 
 
 class TextHash(str):
@@ -64,13 +64,13 @@ def text_hash(text: str) -> str:
 
     A record names some hundred texts, and hashes do not compress: they are most of it.
     """
-    return _digest(text)[:_HASH_LENGTH]
+    return _digest(text)[:HASH_LENGTH]
 
 
 def stored_hashes(text: str) -> set[str]:
     """Return every hash that a text may be stored under: older records have the whole SHA-256."""
     digest = _digest(text)
-    return {digest[:_HASH_LENGTH], digest}
+    return {digest[:HASH_LENGTH], digest}
 
 
 def _digest(text: str) -> str:

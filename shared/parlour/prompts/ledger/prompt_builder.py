@@ -17,7 +17,7 @@ from parlour.prompts.assembly.compaction import CompactionInput, Summary
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
 from parlour.prompts.assembly.past_turn import PastTurn
 from parlour.prompts.assembly.segment import Item, SourceKind
-from parlour.prompts.assembly.stored_text import TextsErased
+from parlour.prompts.assembly.stored_text import HASH_LENGTH, TextsErased
 from parlour.prompts.assembly.tool_rounds import ToolRound
 from parlour.prompts.ledger import store
 from parlour.prompts.ledger.past_turns import MAX_PAST_TURNS, past_turns_from_rows, summary_from_row
@@ -136,16 +136,18 @@ class PromptBuilder:
         row = LedgerRow(step, month, self.context.at, self.context.model, assembled.prompt.hash, basis, made)
         anew = assembled.ledger.refresh_cause is not None
         standing = assembled.cache_state if anew else replace(assembled.cache_state, cached_briefing=None)
-        known = self._known_text_hashes(assembled)
+        known = self._known_texts(assembled)
         texts = {key: text for key, text in (texts | more).items() if text not in known}
         refused = self._omitted_attachment_ids() if basis is not None and self.materials.attachments else None
         return PromptWrites(
             asking, row, texts, StoredCacheState.from_cache_state(standing), anew, month_end(month), refused
         )
 
-    def _known_text_hashes(self, assembled: AssembledPrompt) -> set[str]:
-        """Return the hashes of texts that the session's last prompt stored this month, even if erased since."""
+    def _known_texts(self, assembled: AssembledPrompt) -> set[str]:
+        """Return the texts that the session's last prompt stored this month, even if erased since."""
         before = self.cache_state
+        if before.hash_length != HASH_LENGTH:  # an older release stored them under other hashes
+            return set()
         if before.last_asked_at is None or month_of(before.last_asked_at) != month_of(self.context.at):
             return set()
         hashes_before = {one.hash for one in before.fingerprints}

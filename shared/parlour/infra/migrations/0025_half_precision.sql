@@ -1,6 +1,5 @@
--- Fewer bytes for a turn. Vectors are stored in half precision, which finds what full precision finds in half of the
--- memory. Their indexes are dropped here, and built again after the migrations while the table is written. Events that
--- only show progress are deleted with the streamed text.
+-- Vectors are stored in half precision, which finds what full precision finds in half of the memory. The table is locked
+-- while it is rewritten. Its vector indexes are dropped here, and built again after the migrations while it is written.
 
 DO $$
 DECLARE
@@ -12,8 +11,8 @@ BEGIN
     END LOOP;
 END
 $$;
-ALTER TABLE embeddings ALTER vector TYPE halfvec USING vector::halfvec;
-ALTER TABLE embeddings ALTER vector SET STORAGE MAIN;
+-- A new type resets the storage. One statement sets it before the rows are rewritten: vectors stay in their rows.
+ALTER TABLE embeddings ALTER vector TYPE halfvec USING vector::halfvec, ALTER vector SET STORAGE MAIN;
 
 -- As in 0001, for vectors of half precision; a question of full precision is cast. The extension's settings are known
 -- once it is loaded.
@@ -63,7 +62,3 @@ END
 $$;
 REVOKE ALL ON FUNCTION search_nearest FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION search_nearest TO parlour_app;
-
-CREATE INDEX events_passing ON events (tenant_id, at)
-    WHERE kind IN ('text_delta', 'text_reset', 'reasoning_delta', 'agent_state', 'operation', 'context_usage', 'entity_patch');
-DROP INDEX events_streamed_text;
