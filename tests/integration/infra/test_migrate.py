@@ -107,7 +107,8 @@ def test_vectors_of_before_stay_in_their_rows_in_half_precision(cluster: Cluster
         apply_migrations(owner, now, migrations[:24])
         owner.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant := uuid4()),))
         owner.execute(
-            "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at) VALUES (%s, 'one', '', %s, %s)",
+            "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+            " VALUES (%s, 'one', '', %s, %s)",
             (tenant, now, now),
         )
         for dimensions in (512, 1024, 1536):
@@ -120,8 +121,8 @@ def test_vectors_of_before_stay_in_their_rows_in_half_precision(cluster: Cluster
             )
         owner.commit()
         apply_migrations(owner, now, migrations)
-        sizes = owner.execute("SELECT vector_dims(vector), pg_column_size(vector) FROM embeddings ORDER BY 1").fetchall()
-        assert sizes == [(512, 1032), (1024, 2056), (1536, 3080)]
+        sizes = owner.execute("SELECT vector_dims(vector), pg_column_size(vector) FROM embeddings ORDER BY 1")
+        assert sizes.fetchall() == [(512, 1032), (1024, 2056), (1536, 3080)]
         outside = "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'embeddings'"
         assert owner.execute(outside).fetchone() == (0,)
 
