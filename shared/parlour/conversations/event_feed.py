@@ -21,6 +21,9 @@ from parlour.principal import Principal
 
 _MIN_FLUSH_INTERVAL, _MAX_FLUSH_INTERVAL = timedelta(milliseconds=100), timedelta(seconds=2)
 
+#: How long reasoning is gathered before it is committed.
+_REASONING_FLUSH_INTERVAL = timedelta(seconds=1)
+
 
 def flush_interval(so_far: timedelta) -> timedelta:
     """Return how long streamed text is gathered before it is committed: as long as the text has run, 2 seconds at most.
@@ -144,7 +147,7 @@ class EventFeed:
         if self._pending_text and (not self._flushed_at or now - self._flushed_at >= flush_interval(now - began_at)):
             self._flushed_at = now
             self.commit(lambda _: None)
-        elif self._pending_reasoning and now - (self._reasoning_flushed_at or now) >= _MAX_FLUSH_INTERVAL:
+        elif self._pending_reasoning and now - (self._reasoning_flushed_at or now) >= _REASONING_FLUSH_INTERVAL:
             self._reasoning_flushed_at = now
             self.commit(lambda _: None)
 

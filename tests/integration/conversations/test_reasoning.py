@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +16,10 @@ from parlour.conversations.turn_runner import run_session
 from parlour.infra.json_values import JsonObject
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.bedrock import BedrockModel
-from parlour.models.model import Model
+from parlour.models.model import Model, ModelRequest, ReasoningDelta, StreamPart
 from parlour.principal import Principal
-from tests.conversation_harness import ConversationHarness
+from parlour.testing.doubles import ScriptedModel
+from tests.conversation_harness import ConversationHarness, TickingClock, text_answer
 from tests.integration.models.scripted_http_server import (
     ScriptedHttpServer,
     ScriptedReply,
@@ -154,6 +156,30 @@ def test_members_follow_the_reasoning_and_visitors_do_not(thinking_desk: Convers
     with thinking_desk.database.transaction(thinking_desk.tenant_id) as tx:
         transcript = turn_views.read_transcript(thinking_desk.admin, tx, session_id, 10)
     assert [one.text for one in transcript] == ["How wide is the crack at C4?", _REPLY]
+
+
+class SlowThinker(ScriptedModel):
+    """Thinks for two seconds before it answers."""
+
+    def __init__(self, clock: TickingClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
+        for piece in ("It ", "is ", "a ", "record."):
+            yield ReasoningDelta(piece)
+            self._clock.now += timedelta(seconds=0.5)
+        yield from super().stream(request, seconds_left=seconds_left)
+
+
+def test_reasoning_is_committed_once_a_second(conversation: ConversationHarness) -> None:
+    conversation.model = SlowThinker(conversation.clock)
+    conversation.model.script = [text_answer(_REPLY)]
+    session_id = conversation.find_session(visitor := conversation.create_visitor())
+    conversation.send_web(visitor, session_id, "How wide is the crack at C4?")
+    conversation.run_turn()
+    pieces = [payload["text"] for payload in reasoning(feed(conversation, conversation.admin, session_id))]
+    assert pieces == ["It is a ", "record."]
 
 
 def test_nothing_of_it_goes_to_a_phone(thinking_desk: ConversationHarness) -> None:
