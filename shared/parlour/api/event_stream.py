@@ -126,12 +126,14 @@ async def stream_events(
     """
     yield _RETRY_FRAME
     begun = quiet_since = idle_since = clock()
-    newest = reader.number + 1
+    seen, newest = reader.number - 1, reader.number
     while not reader.is_finished and clock() - begun < timing.max_seconds:
         events: Sequence[Event] = ()
         try:
-            if reader.saw_done or newest > reader.number:
+            if reader.saw_done or newest > seen:
                 events = await run_in_threadpool(reader.read_new)
+                # After an empty read, all up to `newest` is hidden from this reader.
+                seen = reader.number if events else max(reader.number, newest)
             if not events and clock() - idle_since >= timing.max_idle:
                 if not await run_in_threadpool(reader.has_open_turn):
                     return
@@ -146,7 +148,7 @@ async def stream_events(
         elif clock() - quiet_since >= timing.keep_alive:
             quiet_since = clock()
             yield KEEP_ALIVE_FRAME
-        newest = await reader.wait_after(reader.number, timing.after_done if reader.saw_done else timing.max_wait)
+        newest = await reader.wait_after(seen, timing.after_done if reader.saw_done else timing.max_wait)
 
 
 def to_sse_frame(event: Event) -> str:

@@ -23,6 +23,9 @@ from parlour.infra.errors import ParlourError, TooManyFollowers
 #: Seconds between two looks.
 LOOK_INTERVAL = 0.1
 
+#: Seconds after a look that failed, until the next.
+_PAUSE_AFTER_FAILURE = 1.0
+
 #: Streams that one process keeps open: each has a connection, and is read several times a second while a turn writes.
 MAX_FOLLOWERS = 500
 
@@ -48,13 +51,14 @@ class FeedWatch:
         self._max_followers = max_followers
         self._waiters: set[_Waiter] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._query_ended: asyncio.Event | None = None
         self._followers = 0
 
     @asynccontextmanager
     async def follow(self) -> AsyncIterator[None]:
         """Count a follower until the block ends. TooManyFollowers when there is no room for it.
 
-        The last one waits for the end of the look under way, so that nothing runs while a sandbox is frozen.
+        The last one waits for the end of the query under way, so that none runs while a sandbox is frozen.
         """
         if self._followers >= self._max_followers:
             raise TooManyFollowers(retry_after=_RETRY_AFTER)
@@ -63,9 +67,9 @@ class FeedWatch:
             yield
         finally:
             self._followers -= 1
-            if not self._followers and self._looking:
+            if not self._followers and self._query_ended:
                 with anyio.CancelScope(shield=True):
-                    await self._looking
+                    await self._query_ended.wait()
 
     async def wait(self, tenant_id: UUID, session_id: UUID, number: int, seconds: float) -> int:
         """Return the number of the session's newest event once it is above `number`; else `number`, after `seconds`."""
@@ -83,21 +87,33 @@ class FeedWatch:
     async def _look(self) -> None:
         """Look for those who wait, until nobody does."""
         try:
+            await asyncio.sleep(LOOK_INTERVAL)
             while self._waiters:
-                await asyncio.sleep(LOOK_INTERVAL)
-                waiters = list(self._waiters)
-                try:
-                    newest = await run_in_threadpool(self._read_newest, waiters)
-                except ParlourError as problem:
-                    log.warning("feeds_not_read", code=problem.code)
-                    continue
-                for waiter in waiters:
-                    number = newest.get((waiter.tenant_id, waiter.session_id), 0)
-                    if number > waiter.number:
-                        waiter.number = number
-                        waiter.has_news.set()
+                is_done = await self._look_once()
+                await asyncio.sleep(LOOK_INTERVAL if is_done else _PAUSE_AFTER_FAILURE)
         finally:
             self._looking = None
+
+    async def _look_once(self) -> bool:
+        """Wake the waiters whose sessions have news. Return False when the database could not be read."""
+        waiters = list(self._waiters)
+        self._query_ended = ended = asyncio.Event()
+        try:
+            newest = await run_in_threadpool(self._read_newest, waiters)
+        except ParlourError as problem:
+            log.warning("feeds_not_read", code=problem.code)
+            return False
+        except Exception as problem:  # noqa: BLE001 - a look that fails must not end those after it
+            log.error("feeds_not_read", problem)
+            return False
+        finally:
+            ended.set()
+        for waiter in waiters:
+            number = newest.get((waiter.tenant_id, waiter.session_id), 0)
+            if number > waiter.number:
+                waiter.number = number
+                waiter.has_news.set()
+        return True
 
     def _read_newest(self, waiters: Iterable[_Waiter]) -> Mapping[tuple[UUID, UUID], int]:
         """Return the number of the newest event, by tenant and session. One transaction for each tenant."""

@@ -5,10 +5,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
@@ -18,14 +18,18 @@ from pydantic import BaseModel, TypeAdapter
 from local.example_tenant import TENANT_SLUG
 from parlour.api.approval_answers import give_answer
 from parlour.api.event_stream import StreamTiming
+from parlour.api.feed_watch import LOOK_INTERVAL
 from parlour.api.routes import agui
 from parlour.approvals.approvals import Outcome
+from parlour.conversations import event_feed
+from parlour.conversations.rows import Event as Row
 from parlour.infra.errors import ProviderUnavailable
-from parlour.infra.postgres import Database
-from parlour.models.model import ModelRequest, StreamPart, TextDelta
+from parlour.infra.postgres import Database, Transaction
+from parlour.models.model import ModelRequest, ReasoningDelta, StreamPart, TextDelta
+from parlour.principal import Principal
 from parlour.testing.doubles import ScriptedModel
 from tests.approval_harness import ApprovalHarness
-from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
+from tests.conversation_harness import ConversationHarness, TickingClock, search_call, text_answer, tool_call
 from tests.integration.api.conftest import OPERATOR
 from tests.integration.api.live_api import LiveApi, run_live_api
 from tests.node import NODE
@@ -111,6 +115,21 @@ class StoppedModel(ScriptedModel):
             time.sleep(0.05)
             yield TextDelta("soon, ")
         raise AssertionError("the model was not stopped")
+
+
+class ThinkingModel(ScriptedModel):
+    """Thinks for some looks of the followers before it answers; reasoning of a second is committed."""
+
+    def __init__(self, clock: TickingClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
+        yield ReasoningDelta("The crane ")
+        self._clock.now += timedelta(seconds=1)
+        yield ReasoningDelta("comes.")
+        time.sleep(6 * LOOK_INTERVAL)
+        yield from super().stream(request, seconds_left=seconds_left)
 
 
 @pytest.fixture
@@ -284,6 +303,27 @@ def test_a_stop_ends_the_run_as_cancelled_with_what_was_written(api: LiveApi) ->
         api.conversation.model = ScriptedModel()
         api.conversation.model.script = [text_answer("On Friday.")]
         assert client.say("And now?")["messages"][-1]["content"] == "On Friday."
+
+
+def test_a_run_reads_once_for_the_reasoning_that_is_hidden_from_it(
+    api: LiveApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agui, "LIVE_TIMING", StreamTiming(max_wait=60))
+    api.conversation.model = ThinkingModel(api.conversation.clock)
+    api.conversation.model.script = [text_answer("On Friday.")]
+    reads: list[int] = []
+    list_events = event_feed.list_events
+
+    def count(principal: Principal, tx: Transaction, session_id: UUID, number: int, limit: int) -> list[Row]:
+        reads.append(number)
+        return list_events(principal, tx, session_id, number, limit)
+
+    monkeypatch.setattr(event_feed, "list_events", count)
+    events = events_of(start_run(api, api.open_session()))
+    check_stream(events)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert api.conversation.query("SELECT count(*) FROM events WHERE kind = 'reasoning_delta'") == [(1,)]
+    assert max(map(reads.count, reads)) <= 2, "one read for the reasoning, one for what follows"
 
 
 def test_a_run_that_was_cut_is_followed_again_and_answered_once(api: LiveApi, client: OfficialClient) -> None:

@@ -13,11 +13,14 @@ import pytest
 import uvicorn
 from fastapi.testclient import TestClient
 
-from parlour.api import event_stream
+from parlour.api import event_stream, feed_watch
 from parlour.api.database_pool import DatabasePool
 from parlour.api.feed_watch import LOOK_INTERVAL, FeedWatch
-from parlour.infra.errors import TooManyFollowers
-from parlour.infra.postgres import Database
+from parlour.conversations import event_feed
+from parlour.conversations.rows import Event
+from parlour.infra.errors import DatabaseUnavailable, TooManyFollowers
+from parlour.infra.postgres import Database, Transaction
+from parlour.principal import Principal
 from tests.integration.api.conftest import DONE_EVENT, EventFeed, VisitorSession, open_session
 
 _PIECE = 100_000
@@ -50,6 +53,99 @@ def test_all_followers_wait_for_one_look_and_only_those_with_news_are_woken(
     assert asyncio.run(follow()) == [2] * 50 + [0, 0]
     looks = counted.statements.by_name["conversations.find_newest_numbers"]
     assert looks <= 2 * 6, "one look for each tenant and interval"
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_the_last_follower_waits_for_the_query_under_way_and_no_longer(
+    counted: Database, feed: EventFeed, is_cancelled: bool
+) -> None:
+    feed.add_turn(("text_delta", {"text": "One"}), DONE_EVENT)
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def open_slowly() -> Database:
+        has_begun.set()
+        may_end.wait(20)
+        return counted
+
+    watch = FeedWatch(DatabasePool(open_slowly))
+
+    async def follow(number: int, seconds: float) -> int:
+        async with watch.follow():
+            return await watch.wait(feed.tenant_id, feed.session_id, number, seconds)
+
+    async def leave_while_another_comes() -> int:
+        leaving = asyncio.create_task(follow(2, 2 * LOOK_INTERVAL))
+        while not (has_begun.is_set() and watch._followers == 0):
+            await asyncio.sleep(0.01)
+        assert not leaving.done()
+        staying = asyncio.create_task(follow(2, 60))
+        coming = asyncio.create_task(follow(1, 60))
+        await asyncio.sleep(0)
+        if is_cancelled:
+            leaving.cancel()
+        may_end.set()
+        await asyncio.wait([leaving], timeout=20)
+        assert leaving.done()
+        assert leaving.cancelled() == is_cancelled
+        assert not staying.done()
+        found = await asyncio.wait_for(coming, 20)
+        staying.cancel()
+        return found
+
+    assert asyncio.run(leave_while_another_comes()) == 2
+
+
+@pytest.mark.parametrize("problem", [DatabaseUnavailable(), RuntimeError("no thread")])
+def test_a_look_that_fails_is_logged_once_and_tried_again_after_a_pause(
+    counted: Database, feed: EventFeed, problem: Exception, logged: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed.add_turn(("text_delta", {"text": "One"}), DONE_EVENT)
+    is_away = True
+
+    def open_if_there() -> Database:
+        if is_away:
+            raise problem
+        return counted
+
+    watch = FeedWatch(DatabasePool(open_if_there))
+
+    def failures() -> int:
+        return logged.getvalue().count('"message":"feeds_not_read"')
+
+    async def follow(seconds: float) -> int:
+        return await watch.wait(feed.tenant_id, feed.session_id, 1, seconds)
+
+    async def follow_until_it_is_back() -> int:
+        nonlocal is_away
+        following = asyncio.create_task(follow(60))
+        while failures() < 3:
+            await asyncio.sleep(0.01)
+        is_away = False
+        return await following
+
+    assert asyncio.run(follow(5 * LOOK_INTERVAL)) == 1
+    assert failures() == 1
+    monkeypatch.setattr(feed_watch, "_PAUSE_AFTER_FAILURE", LOOK_INTERVAL)
+    assert asyncio.run(follow_until_it_is_back()) == 2
+    assert failures() == 3
+
+
+def test_a_visitor_reads_once_for_events_that_are_hidden_from_visitors(
+    client: TestClient, visit: VisitorSession, feed: EventFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timing = event_stream.StreamTiming(max_wait=5 * LOOK_INTERVAL, max_seconds=5 * LOOK_INTERVAL)
+    monkeypatch.setattr(event_stream, "LIVE_TIMING", timing)
+    reads: list[int] = []
+    list_events = event_feed.list_events
+
+    def count(principal: Principal, tx: Transaction, session_id: uuid.UUID, number: int) -> list[Event]:
+        reads.append(number)
+        return list_events(principal, tx, session_id, number)
+
+    monkeypatch.setattr(event_feed, "list_events", count)
+    feed.add_turn(("agent_state", {"state": "thinking"}), ("reasoning_delta", {"text": "Hm", "block": 1}))
+    assert _ids(visit.get("/stream").text) == [1]
+    assert len(reads) == len(set(reads)), "none is repeated"
 
 
 def test_where_too_many_follow_another_is_told_to_come_back_and_misses_nothing(

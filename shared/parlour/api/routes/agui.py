@@ -98,6 +98,7 @@ class _Stream:
         begun = quiet_since = clock()
         newest = 0
         while not self.run.is_over:
+            number = self.follower.number
             try:
                 frames = await run_in_threadpool(self._read_frames)
             except ParlourError as problem:
@@ -115,8 +116,9 @@ class _Stream:
                 quiet_since = clock()
                 yield KEEP_ALIVE_FRAME
             if not self.run.is_over:
-                number = newest if self.follower.number is None else self.follower.number
-                newest = await self.wait_after(number, timing.max_wait)
+                # After an empty read, all up to `newest` is hidden from this reader or of another answer.
+                seen = max(self.follower.number or 0, newest if self.follower.number == number else 0)
+                newest = await self.wait_after(seen, timing.max_wait)
 
     def _read_frames(self) -> str:
         """Return what is new, and the end when it has come."""
