@@ -8,6 +8,7 @@
 
 Only `default` is required. A purpose without an entry of its own is served by `default`. `thinking` has a model's
 reasoning shown to members: `adaptive`, or the most tokens of a model that does not decide by itself how long it thinks.
+It is asked for in turns only: background work shows nothing, and its time limits leave no room for it.
 """
 
 from collections.abc import Collection, Iterator
@@ -105,7 +106,7 @@ def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelCh
         wanted = [entry for entry in [*wanted, routing["cheap"]] if not _is_function(entry)]
     return list(
         dict.fromkeys(
-            ModelChoice(str(entry["provider"]), str(entry["model"]), _thinking(entry))
+            ModelChoice(str(entry["provider"]), str(entry["model"]), _thinking(entry) if purpose == "default" else None)
             for entry in wanted
             if isinstance(entry, dict)
         )

@@ -164,7 +164,8 @@ class ModelChoice(PackModel):
     thinking: Literal["adaptive"] | ThinkingTokens | None = Field(
         default=None,
         description="Have members see what the model thinks before it answers: `adaptive`, or the most tokens of a "
-        "model that does not decide by itself how long it thinks. Thinking is paid as output.",
+        "model that does not decide by itself how long it thinks. Thinking is paid as output. Only turns ask for it; "
+        "summaries, memory and Pulses do not.",
     )
 
 

@@ -118,6 +118,13 @@ def test_thinking_is_asked_for_with_room_for_it(
     assert (choice.thinking_setting, choice.thinking_tokens) == (setting, tokens)
 
 
+@pytest.mark.parametrize("purpose", ["cheap", "quality", "background"])
+def test_background_work_served_by_the_default_model_or_a_fallback_does_not_think(purpose: str) -> None:
+    routing: JsonObject = {"default": {**SONNET, "thinking": "adaptive"}, "fallback": [{**HAIKU, "thinking": 2_000}]}
+    assert [choice.thinking for choice in choose_models(routing)] == ["adaptive", 2_000]
+    assert [choice.thinking for choice in choose_models(routing, purpose)] == [None, None]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
