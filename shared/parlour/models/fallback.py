@@ -16,6 +16,7 @@ from parlour.models.model import (
     StreamPart,
     StreamReset,
     Waiting,
+    content_blocks,
 )
 from parlour.models.model_routing import ModelChoice
 
@@ -115,6 +116,8 @@ def _stream(choice: ModelChoice, model: Model | None, request: ModelRequest, sec
     """Stream from the provider; closed early, it hangs up."""
     if model is None:
         raise ProviderRejected(f"provider {choice.provider} is not configured: set its key or change model_routing")
+    if isinstance(choice.thinking, int) and _continues_unthought_call(request):
+        choice = replace(choice, thinking=None)
     asked = replace(
         request,
         model=choice.model,
@@ -122,6 +125,16 @@ def _stream(choice: ModelChoice, model: Model | None, request: ModelRequest, sec
         thinking=choice.thinking_setting,
     )
     yield from model.stream(asked, seconds_left=seconds)
+
+
+def _continues_unthought_call(request: ModelRequest) -> bool:
+    """Return whether the last message of the model has calls without thinking, as of a fallback that does not think.
+
+    Anthropic's API refuses a number of tokens to think there; with adaptive thinking it does not.
+    """
+    last = next((message for message in reversed(request.messages) if message["role"] == "assistant"), {})
+    kinds = {block.get("type") for block in content_blocks(last)}
+    return "tool_use" in kinds and kinds.isdisjoint({"thinking", "redacted_thinking"})
 
 
 def _elapsed_ms(started: float, clock: Callable[[], float]) -> int:

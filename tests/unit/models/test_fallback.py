@@ -1,11 +1,12 @@
 """Retries and fallback, played on scripted models and a clock that only moves when told to."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
+from parlour.infra.json_values import Json, JsonObject
 from parlour.models.fallback import MIN_ATTEMPT_SECONDS, RetryTiming, ask_with_fallback
 from parlour.models.model import (
     Completion,
@@ -45,8 +46,10 @@ class Scripted:
     clock: Clock
     scripts: list[list[StreamPart | Exception | float]]
     asked: list[tuple[str, float]] = field(default_factory=list)
+    requests: list[ModelRequest] = field(default_factory=list)
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
+        self.requests.append(request)
         self.asked.append((request.model, seconds_left))
         for step in self.scripts.pop(0):
             if isinstance(step, Exception):
@@ -66,6 +69,7 @@ def play(
     clock: Clock,
     seconds: float = 60.0,
     admit: Callable[[ModelChoice], None] = anything,
+    request: ModelRequest = REQUEST,
     **models: Scripted,
 ) -> Iterator[FallbackStreamPart]:
     def middle(low: float, high: float) -> float:
@@ -74,7 +78,7 @@ def play(
     return ask_with_fallback(
         choices,
         models,
-        REQUEST,
+        request,
         timing=RetryTiming(seconds_left=seconds, sleep=clock.sleep, jitter=middle, clock=clock),
         before_attempt=admit,
     )
@@ -88,6 +92,41 @@ def test_an_answer_streams_through_and_says_who_gave_it() -> None:
 
     assert parts == [TextDelta("h"), TextDelta("i"), ModelAttempt("claude", "big", "ok", 750, 250), DONE]
     assert claude.asked == [("big", 60.0)]
+
+
+_CALL: JsonObject = {"type": "tool_use", "id": "call_1", "name": "search", "input": {}}
+_THOUGHT: JsonObject = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+
+
+@pytest.mark.parametrize(
+    ("thinking", "blocks", "thinks"),
+    [
+        (2_000, [_CALL], False),
+        (2_000, [{"type": "text", "text": "Let me look."}, _CALL], False),
+        (2_000, [_THOUGHT, _CALL], True),
+        (2_000, [{"type": "redacted_thinking", "data": "b3BhcXVl"}, _CALL], True),
+        (2_000, [{"type": "text", "text": "hi"}], True),
+        ("adaptive", [_CALL], True),
+    ],
+)
+def test_a_call_that_a_model_made_without_thinking_is_continued_without_a_number_of_tokens_to_think(
+    thinking: str | int, blocks: list[Json], thinks: bool
+) -> None:
+    loop: tuple[JsonObject, ...] = (
+        *REQUEST.messages,
+        {"role": "assistant", "content": [_THOUGHT, _CALL]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "found"}]},
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "found"}]},
+    )
+    clock, choice = Clock(), ModelChoice("claude", "big", thinking)
+    claude = Scripted("claude", clock, [[DONE]])
+
+    list(play(choice, clock=clock, request=replace(REQUEST, messages=loop), claude=claude))
+
+    (asked,) = claude.requests
+    assert asked.thinking == (choice.thinking_setting if thinks else None)
+    assert asked.max_tokens == REQUEST.max_tokens + (choice.thinking_tokens if thinks else 0)
 
 
 def test_an_unavailable_model_is_asked_once_more_after_a_pause() -> None:
