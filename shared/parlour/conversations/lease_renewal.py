@@ -37,7 +37,7 @@ def renew_lease(
 ) -> Iterator[None]:
     """Renew the lease every five seconds, on a connection of its own, until the block ends or the lease is lost.
 
-    after_renewal  is called with that connection after each renewal; a RetryError of it is logged.
+    after_renewal  is called with that connection after each renewal; what it raises is logged, and renewals go on.
     """
     ended = threading.Event()
 
@@ -50,9 +50,13 @@ def renew_lease(
             try:
                 if not own.run(tenant_id, renew):
                     break
-                after_renewal(own)
             except RetryError as problem:
                 log.warning("lease_not_renewed", tenant_id=tenant_id, session_id=lease.id, code=problem.code)
+                continue
+            try:
+                after_renewal(own)
+            except Exception as problem:  # noqa: BLE001 - without renewals another worker would pay for the turn again
+                log.error("after_renewal_failed", problem, tenant_id=tenant_id, session_id=lease.id)
         own.close()
 
     thread = threading.Thread(target=run, name="lease_renewal", daemon=True)

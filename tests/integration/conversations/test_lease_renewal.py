@@ -1,5 +1,6 @@
 """A lease is short and renewed while its worker lives; a session whose worker died is woken within seconds."""
 
+import threading
 import time
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -12,7 +13,7 @@ from parlour.conversations.lease_renewal import renew_lease
 from parlour.conversations.rows import Lease
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.ids import uuid7
-from parlour.infra.postgres import Transaction
+from parlour.infra.postgres import Database, Transaction
 from parlour.jobs.work_due import DueWork
 from tests.conversation_harness import ConversationHarness, text_answer
 
@@ -57,6 +58,24 @@ def test_it_is_renewed_but_never_beyond_the_deadline(
     until = lease_until(conversation)
     assert until is not None
     assert round((until - start).total_seconds()) == holds_for
+
+
+@pytest.mark.usefixtures("frequent_renewals")
+def test_it_goes_on_when_what_is_done_after_a_renewal_fails(conversation: ConversationHarness) -> None:
+    conversation.send_whatsapp("Hello?")
+    lease, calls, goes_on = take_lease(conversation), 0, threading.Event()
+
+    def fail(_: Database) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            goes_on.set()
+        raise ValueError("the line cannot be read")
+
+    with renew_lease(
+        conversation.database, conversation.tenant_id, lease, conversation.clock, lambda: 60.0, after_renewal=fail
+    ):
+        assert goes_on.wait(10)
 
 
 @pytest.mark.usefixtures("frequent_renewals")
