@@ -30,7 +30,12 @@ SELECT o.id, o.session_id, o.state, o.attempts, o.part_count, o.parts_sent, o.at
                                   ORDER BY c.number), '[]')
           FROM citations c
          WHERE c.tenant_id = o.tenant_id AND c.message_id = o.message_id) AS citations,
-       COALESCE(m.metadata -> 'buttons', '[]') AS buttons, m.metadata -> 'template' AS template
+       COALESCE(m.metadata -> 'buttons', '[]') AS buttons, m.metadata -> 'template' AS template,
+       m.metadata ? 'interim_turn_id' AS is_interim,
+       m.metadata ? 'interim_turn_id'
+       AND NOT EXISTS (SELECT FROM turns t
+                        WHERE t.tenant_id = o.tenant_id AND t.id = (m.metadata ->> 'interim_turn_id')::uuid
+                          AND t.state = 'open') AS is_obsolete
   FROM outbox o
   JOIN messages m ON m.tenant_id = o.tenant_id AND m.id = o.message_id
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
@@ -117,11 +122,14 @@ SELECT o.session_id, o.state, false
 -- name: end_attempt
 -- A try that did not send everything: back to pending, failed, held, or unknown, and why. Only whoever made the row
 -- `sending` says so, or found it as they left it. The part after those taken is in doubt: if the provider's news have
--- settled it in the meantime, what comes after it is sent instead. The inbox looks at a held reply.
+-- settled it in the meantime, what comes after it is sent instead. The inbox looks at a held reply. A row that nobody has
+-- to see to is dismissed along, as resolve_dismissed has it.
 WITH moved AS (
     UPDATE outbox
        SET state = CASE WHEN %(state)s = 'unknown' AND parts_sent > %(taken)s THEN 'pending' ELSE %(state)s END,
-           problem = %(problem)s, status_at = %(now)s
+           problem = %(problem)s, status_at = %(now)s,
+           resolved_by = CASE WHEN %(is_dismissed)s THEN 'system' ELSE resolved_by END,
+           resolved_at = CASE WHEN %(is_dismissed)s THEN %(now)s ELSE resolved_at END
      WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND attempt_id IS NOT DISTINCT FROM %(sender)s
     RETURNING id, session_id, state
 ), settled AS (

@@ -289,6 +289,8 @@ def _next_blocked_attempt(reply: OutboxReply, now: datetime) -> datetime | None:
 def _result_if_ended(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult | None:
     """Return the result for a row that is not to be sent any more; None for one that is."""
     if reply.state == "pending":
+        if reply.is_obsolete or (reply.is_interim and not outgoing_message.is_window_open(reply.last_inbound_at, now)):
+            return _dismiss_interim_line(tx, reply, "it would come too late to tell anybody to wait", now)
         return None
     if reply.state != "sending":
         return SendResult(reply.state, reply.parts_sent)
@@ -305,7 +307,16 @@ def _result_if_unsendable(tx: Transaction, reply: OutboxReply, parts: int, now: 
     return None
 
 
+def _dismiss_interim_line(tx: Transaction, reply: OutboxReply, why: str, now: datetime) -> SendResult:
+    """End a line that nobody needs any more, or decides about."""
+    store.end_attempt(tx, reply, "failed", why, reply.attempt_id, reply.parts_sent, now)
+    log.info("interim_line_dismissed", outbox_id=reply.id, session_id=reply.session_id)
+    return SendResult("failed", reply.parts_sent)
+
+
 def _mark_unknown(tx: Transaction, reply: OutboxReply, why: str, now: datetime) -> SendResult:
+    if reply.is_interim:
+        return _dismiss_interim_line(tx, reply, why, now)
     store.end_attempt(tx, reply, "unknown", why, reply.attempt_id, reply.parts_sent, now)
     log.error("delivery_unknown", outbox_id=reply.id, session_id=reply.session_id, attempts=reply.attempts)
     log.count("UnknownSend")
@@ -326,10 +337,11 @@ def _record_error(recorder: _AttemptRecorder, problem: ParlourError, parts_sent:
     """Record the state and the metric of an error; raise it when the delivery can be tried again."""
     for kind, state, metric in _STATE_AFTER_ERROR:
         if isinstance(problem, kind) and not _is_retryable(recorder, problem):
-            if not recorder.end_attempt(state, problem, parts_sent):
+            end_state = "failed" if recorder.attempt.reply.is_interim else state
+            if not recorder.end_attempt(end_state, problem, parts_sent):
                 return SendResult("taken_over", parts_sent)
-            log.count(metric)
-            return SendResult(state, parts_sent)
+            log.count(metric if end_state == state else "FailedSend")
+            return SendResult(end_state, parts_sent)
     if isinstance(problem, Misconfigured):
         return _reschedule_blocked(recorder, problem, parts_sent)
     recorder.end_attempt("pending", problem, parts_sent)

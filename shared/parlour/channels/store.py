@@ -24,6 +24,8 @@ class OutboxReply:
     waiting_since    when it was written, or a person last ordered it
     buttons          what the reader may choose from, if the reply asks something
     template         the template that a person chose, as `FilledTemplate.to_json` has it
+    is_interim       whether it says that a turn is still at work; nobody decides about such a line
+    is_obsolete      whether that turn has ended
     """
 
     id: UUID
@@ -43,6 +45,8 @@ class OutboxReply:
     citations: list[JsonObject]
     buttons: list[JsonObject]
     template: JsonObject | None
+    is_interim: bool
+    is_obsolete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +190,10 @@ def end_attempt(
     parts_sent: int,
     now: datetime,
 ) -> bool:
-    """Whether the row ended so: not when it has gone on without this sender."""
+    """Whether the row ended so: not when it has gone on without this sender. A failed interim line is dismissed."""
     values = {"outbox_id": reply.id, "state": state, "problem": problem, "sender": attempt_id, "now": now}
-    return bool(tx.value(SQL["end_attempt"], taken=parts_sent, **values) == state)
+    is_dismissed = reply.is_interim and state == "failed"
+    return bool(tx.value(SQL["end_attempt"], taken=parts_sent, is_dismissed=is_dismissed, **values) == state)
 
 
 def reschedule_blocked(

@@ -46,6 +46,7 @@ class InterimLine:
                 channel=last_input.channel,
                 body=running.canned_texts.find("still_working"),
                 now=now,
+                interim_turn_id=turn_id,
             )
             delivery = outbox.NewDelivery(
                 outbox_id, lease.id, notice_id, lease.binding_id, last_input.channel, last_input.reply_address

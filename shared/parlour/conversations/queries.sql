@@ -223,10 +223,11 @@ SELECT count(*) FROM sessions WHERE lease_until > %(now)s AND id <> %(session_id
 
 -- name: insert_notice
 -- A line that tells somebody to wait. It belongs to no turn and is no speech: no prompt, list, search or memory has it.
+-- An interim line names the turn that it announces: it is not sent after that.
 INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
-                      received_at, indexed)
+                      received_at, indexed, metadata)
 VALUES (current_tenant(), %(message_id)s, %(session_id)s, %(binding_id)s, 'outbound', 'ignored', %(channel)s, 'notice',
-        %(body)s, %(now)s, %(now)s, true)
+        %(body)s, %(now)s, %(now)s, true, jsonb_strip_nulls(jsonb_build_object('interim_turn_id', %(interim_turn_id)s::uuid)))
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: list_input_messages

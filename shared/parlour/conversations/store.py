@@ -221,9 +221,9 @@ def find_inbox_trigger(tx: Transaction, session_id: UUID, turn_id: UUID) -> Inbo
     return tx.first(SQL["find_inbox_trigger"], InboxTrigger, session_id=session_id, turn_id=turn_id)
 
 
-def insert_notice(tx: Transaction, **fields: object) -> None:
-    """Store a line that belongs to no turn."""
-    tx.run(SQL["insert_notice"], **fields)
+def insert_notice(tx: Transaction, *, interim_turn_id: UUID | None = None, **fields: object) -> None:
+    """Store a line that belongs to no turn. interim_turn_id: the turn that an interim line announces."""
+    tx.run(SQL["insert_notice"], interim_turn_id=interim_turn_id, **fields)
 
 
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:

@@ -3,12 +3,19 @@
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
+from parlour.channels import outbox
+from parlour.channels.send import OutgoingMessage, SendResult, send_reply
 from parlour.conversations import canned_replies, lease_renewal, turn_views
+from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, WindowClosed
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import canonical_json
+from parlour.principal import system_principal
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 
 _PATIENCE_SECONDS = 20
@@ -101,6 +108,85 @@ def test_the_line_is_in_the_agents_language_or_the_tenants_words(conversation: C
     conversation.send_whatsapp("When do we finish?")
     conversation.run_turn()
     assert sent(conversation)[0][1] == "इस पर काम चल रहा है। जवाब थोड़ी देर में आएगा।"
+
+
+@dataclass
+class Phone:
+    """A provider that takes messages, or says what is wrong."""
+
+    problem: ParlourError | None = None
+    received: list[str] = field(default_factory=list)
+
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
+        if self.problem:
+            raise self.problem
+        self.received.append(outgoing.text)
+        return f"gs-{len(self.received)}"
+
+
+def deliver_line(conversation: ConversationHarness, phone: Phone) -> SendResult:
+    """Send the interim line, from a connection of its own: the turn's may be in use."""
+    with closing(conversation.database.clone()) as own:
+        with own.transaction(conversation.tenant_id) as tx:
+            ((line,),) = tx._connection.execute(
+                b"SELECT o.id FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.kind = 'notice'"
+            ).fetchall()
+        sender, now = system_principal(conversation.tenant_id), conversation.clock()
+        assert isinstance(line, UUID)
+        return send_reply(sender, own, {"gupshup": phone}, line, uuid7(now), now)
+
+
+def list_items_to_see_to(conversation: ConversationHarness) -> list[object]:
+    with conversation.database.transaction(conversation.admin) as tx:
+        return [
+            *outbox.list_needing_decision(conversation.admin, tx, 10),
+            *outbox.list_failed(conversation.admin, tx, conversation.clock(), 10).rows,
+        ]
+
+
+def run_long_turn(conversation: ConversationHarness, meanwhile: Callable[[], object]) -> None:
+    """Run a turn that announces itself, and do something before it answers."""
+
+    def wait() -> None:
+        take(conversation, 16)()
+        meanwhile()
+
+    conversation.model.before_completion = wait
+    conversation.model.script = [text_answer("In 2027.")]
+    conversation.send_whatsapp("When do we finish?")
+    conversation.run_turn()
+
+
+def test_a_line_is_sent_while_its_turn_runs(conversation: ConversationHarness) -> None:
+    phone = Phone()
+    run_long_turn(conversation, lambda: deliver_line(conversation, phone))
+    assert phone.received == [canned_replies.STILL_WORKING_REPLY]
+
+
+def test_a_line_that_waited_until_its_turn_has_ended_is_dismissed(conversation: ConversationHarness) -> None:
+    refused, admitted = Phone(Misconfigured("the key is refused")), Phone()
+    run_long_turn(conversation, lambda: deliver_line(conversation, refused))
+    assert deliver_line(conversation, admitted) == SendResult("failed", 0)
+    assert admitted.received == []
+    assert list_items_to_see_to(conversation) == []
+    due = "SELECT m.kind FROM work_due w JOIN outbox o ON o.id = w.id JOIN messages m ON m.id = o.message_id"
+    assert conversation.query(due) == [("text",)]
+
+
+@pytest.mark.parametrize("problem", [DeliveryUnknown(), WindowClosed(), ProviderRejected("no"), KeyError()])
+def test_nobody_decides_about_a_line_that_may_not_have_arrived(
+    conversation: ConversationHarness, problem: Exception
+) -> None:
+    phone = Phone(problem)  # type: ignore[arg-type]
+
+    def deliver() -> None:
+        if isinstance(problem, KeyError):  # the sender dies in the middle, and the next finds the row
+            with pytest.raises(KeyError):
+                deliver_line(conversation, phone)
+        assert deliver_line(conversation, phone) == SendResult("failed", 0)
+
+    run_long_turn(conversation, deliver)
+    assert list_items_to_see_to(conversation) == []
 
 
 @pytest.mark.parametrize("reason", ["quick", "off", "stopped", "web"])
