@@ -11,6 +11,8 @@ from parlour.prompts.assembly.past_turn import WITHHELD_TEXT
 from parlour.prompts.assembly.segment import Item, Source
 from parlour.prompts.ledger import source_status
 
+_OWN_WORDS = frozenset({"text", "thinking", "redacted_thinking"})
+
 
 def has_restricted_source(tx: Transaction, session_id: UUID, items: Sequence[Item], clearance: int) -> bool:
     """Whether the source of one of these candidates is gone, or above that clearance, by now."""
@@ -26,9 +28,9 @@ def withhold_restricted_results(
 ) -> Journal:
     """Return the journal without results whose sources are gone or above the clearance by now.
 
-    Also left out is what the model said beside further calls once it had read such a result. What changed something
-    stays as long as its reader may see what it changed, or deleted; `writing_tools` names the tools that do. The same
-    journal where nothing was restricted.
+    Also left out is what the model said and thought beside further calls once it had read such a result. What changed
+    something stays as long as its reader may see what it changed, or deleted; `writing_tools` names the tools that do.
+    The same journal where nothing was restricted.
     """
     told = [(call, _result_sources(call.result)) for call in journal.finished_calls]
     above, gone = source_status.find_restricted_and_deleted(
@@ -67,7 +69,10 @@ def _withhold_result(call: FinishedCall) -> FinishedCall:
 
 
 def _without_text(step: ModelStep, first: int) -> ModelStep:
-    """Return the step without text, if it came after the first withheld one and asks for more: it may quote that."""
+    """Return the step without text and thinking, if it came after the first withheld one and asks for more.
+
+    They may quote that one.
+    """
     if step.number <= first or not step.tool_requests:
         return step
-    return replace(step, blocks=tuple(one for one in step.blocks or () if one.get("type") != "text"))
+    return replace(step, blocks=tuple(one for one in step.blocks or () if one.get("type") not in _OWN_WORDS))

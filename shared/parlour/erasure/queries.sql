@@ -122,7 +122,12 @@ SELECT t.id
         OR EXISTS (SELECT FROM steps s WHERE s.turn_id = t.id AND s.blocks::text ILIKE ANY(%(patterns)s::text[]))
         OR EXISTS (SELECT FROM tool_calls c
                     WHERE c.turn_id = t.id AND concat(c.arguments, c.result, c.interim) ILIKE ANY(%(patterns)s::text[]))
-        OR EXISTS (SELECT FROM events e WHERE e.turn_id = t.id AND e.payload::text ILIKE ANY(%(patterns)s::text[])));
+        OR EXISTS (SELECT FROM events e WHERE e.turn_id = t.id AND e.payload::text ILIKE ANY(%(patterns)s::text[]))
+        -- What streamed came in pieces, and of a turn that was stopped or tried again nothing else has it.
+        OR EXISTS (SELECT FROM events e
+                    WHERE e.turn_id = t.id AND e.kind IN ('text_delta', 'reasoning_delta')
+                    GROUP BY e.kind, e.payload ->> 'block'
+                   HAVING string_agg(e.payload ->> 'text', '' ORDER BY e.number) ILIKE ANY(%(patterns)s::text[])));
 
 -- name: plan_fact_rows
 -- A fact, what is known of how it came about, and the prompts that it stood in.

@@ -164,6 +164,24 @@ def test_what_repeats_it_is_found_where_it_stands_alone(
     assert erasure_fixture.canaries_by_table() == {}
 
 
+@pytest.mark.parametrize("kind", ["text_delta", "reasoning_delta"])
+def test_what_repeats_it_in_pieces_of_a_stream_is_found(
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, kind: str
+) -> None:
+    desk = erasure_fixture.desk
+    told = web_conversation.say(f"My account is {BIRD}, please.", text_answer("Noted."))
+    later = web_conversation.say("Which risks are open?", text_answer("Some are."))
+    for number, piece in enumerate((f"It is {BIRD[:5]}", f"{BIRD[5:]}."), start=7001):
+        payload = json.dumps({"text": piece, "block": 1})
+        desk.query(
+            "INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at) SELECT tenant_id,"
+            f" session_id, {number}, id, '{kind}', '{payload}', now() FROM turns"
+            f" WHERE id = '{of_turn(desk, later)}' RETURNING 1"
+        )
+    erasure_fixture.forget("message", told)
+    assert desk.query("SELECT number FROM events WHERE number > 7000") == []
+
+
 FROM_A_FILE = {
     "a citation of it": "INSERT INTO citations (tenant_id, message_id, number, title, file_id) SELECT tenant_id, id, 9,"
     " '', '{0}' FROM messages WHERE turn_id = '{2}' AND direction = 'outbound' RETURNING 1",

@@ -183,12 +183,14 @@ def test_a_turn_that_goes_on_does_not_tell_what_it_found_itself_once_that_was_cl
         text_answer("So I read."),
         RuntimeError("it died"),
     ]
-    script[1] = [*text_answer("So I read."), *search_call("crane", "call_2")]
+    thought: JsonObject = {"type": "thinking", "thinking": "So I think.", "signature": "c2ln"}
+    script[1] = [thought, *text_answer("So I read."), *search_call("crane", "call_2")]
     with pytest.raises(RuntimeError):
         talk.ask("And now?", *script)
     sent = whole(desk.model.requests[-1])
     assert title in sent
     assert "So I read." in sent
+    assert "So I think." in sent
     if is_closed:
         close(desk, document)
     desk.model.script = [text_answer("On Monday.")]
@@ -196,6 +198,7 @@ def test_a_turn_that_goes_on_does_not_tell_what_it_found_itself_once_that_was_cl
     again = whole(desk.model.requests[-1])
     assert (title in again) is not is_closed
     assert ("So I read." in again) is not is_closed
+    assert ("So I think." in again) is not is_closed
     assert (again == sent) is not is_closed
 
 
