@@ -88,6 +88,7 @@ class _ModelRequest:
     streamed: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     _is_first: bool = True
+    _thinking_tokens: int = 0
 
     def request(self, choice: ModelChoice, *, again: bool) -> None:
         """Commit that the model is about to be asked, together with the reservation of the first try."""
@@ -254,6 +255,7 @@ class _ModelRequest:
 
     def _admit(self, choice: ModelChoice) -> None:
         """Reserve an attempt; the first was reserved with the request."""
+        self._thinking_tokens = choice.thinking_tokens
         if self._is_first:
             self._is_first = False
         else:
@@ -324,10 +326,14 @@ class _ModelRequest:
         return [self._call(attempt, self._usage(attempt, usage)) for attempt in self.attempts]
 
     def _usage(self, attempt: ModelAttempt, reported: TokenUsage) -> TokenUsage:
-        """Return an attempt's tokens: what was reported of the answer, and an estimate for a stopped one."""
+        """Return an attempt's tokens: what was reported of the answer, and an estimate for a stopped one.
+
+        What streams of its thinking is a summary; the provider bills all of it, so the most that it may think counts.
+        """
         if attempt.outcome == "stopped":
-            written = "".join([*self.reasoning, *self.streamed])
-            output = TokenCounter(self.prompt_builder.cache_state.token_factors).count(written)
+            counter = TokenCounter(self.prompt_builder.cache_state.token_factors)
+            thought = max(counter.count("".join(self.reasoning)), self._thinking_tokens) if self.reasoning else 0
+            output = thought + counter.count("".join(self.streamed))
             return TokenUsage(sum(self.assembled.tokens_by_layer.values()), output)
         return reported if attempt.outcome == "ok" else _NOTHING
 

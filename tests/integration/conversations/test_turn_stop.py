@@ -13,7 +13,7 @@ from parlour.conversations.rows import StopCause
 from parlour.conversations.stop_requests import StopResult
 from parlour.infra.errors import NotFound, RetryError, ToolCancelled
 from parlour.infra.json_values import JsonObject, canonical_json
-from parlour.models.model import ModelRequest, StreamPart, TextDelta, Waiting
+from parlour.models.model import ModelRequest, ReasoningDelta, StreamPart, TextDelta, Waiting
 from parlour.principal import Principal
 from parlour.prompts.ledger.past_turns import STOPPED_MARK, UNSENT_MARK
 from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
@@ -79,11 +79,12 @@ class EndlessModel:
     after_words: Callable[[], object]
     provider: str = "anthropic"
     is_closed: bool = False
+    part: Callable[[str], StreamPart] = TextDelta
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         try:
             if self.words:
-                yield TextDelta(self.words)
+                yield self.part(self.words)
             self.after_words()
             for _ in wait_for_stop():
                 yield Waiting()
@@ -122,6 +123,15 @@ def test_a_stopped_call_is_recorded_and_its_reservation_settled(desk: WebDesk) -
     ((open_reservations,),) = desk.conversation.query("SELECT count(*) FROM spend_reservations")
     assert open_reservations == 0
     assert desk.conversation.query("SELECT stop_reason, completed_at IS NOT NULL FROM steps") == [("stopped", True)]
+
+
+def test_a_call_stopped_while_it_thinks_is_charged_for_all_that_it_may_think(desk: WebDesk) -> None:
+    routing = '{"default": {"provider": "anthropic", "model": "claude-sonnet-5-5", "thinking": 3000}}'
+    desk.conversation.query(f"UPDATE agents SET model_routing = '{routing}' RETURNING id")
+    model = EndlessModel("Hm.", desk.stop, part=ReasoningDelta)
+    desk.conversation.model = model  # type: ignore[assignment]
+    desk.ask()
+    assert desk.conversation.query("SELECT outcome, output_tokens FROM llm_calls") == [("stopped", 3000)]
 
 
 def test_the_next_prompt_shows_a_stopped_reply_as_one_and_both_are_rebuilt(desk: WebDesk) -> None:
