@@ -149,7 +149,8 @@ class Database:
                 raise SchemaOutdated from error
             raise
 
-    def _remaining_seconds(self) -> float:
+    def remaining_seconds(self) -> float:
+        """Return how long the invocation still has; infinite without a deadline."""
         return self._seconds_left() if self._seconds_left else math.inf
 
     def _begin(self, principal: Principal | UUID | None) -> Connection:
@@ -171,11 +172,11 @@ class Database:
         if self._connection is not None and (is_stale or self._connection.closed):
             self.close()
         if self._connection is None:
-            self._connection = self._connect(self._remaining_seconds())
+            self._connection = self._connect(self.remaining_seconds())
         connection = self._connection
         self._last_used = time.time()
         self.statements.add("begin")
-        allowed_ms = int(max(_MIN_STATEMENT_MS, min(_MAX_STATEMENT_MS, self._remaining_seconds() * 1000)))
+        allowed_ms = int(max(_MIN_STATEMENT_MS, min(_MAX_STATEMENT_MS, self.remaining_seconds() * 1000)))
         connection.timeout_seconds = lambda: min(_BEGIN_TIMEOUT_SECONDS, self._timeout_seconds())
         tenant = principal.tenant_id if isinstance(principal, Principal) else principal
         reader = reader_name(principal) if isinstance(principal, Principal) else ""
@@ -185,7 +186,7 @@ class Database:
         return connection
 
     def _timeout_seconds(self) -> float:
-        return max(0.0, min(_MAX_STATEMENT_MS / 1000, self._remaining_seconds())) + _GRACE_SECONDS
+        return max(0.0, min(_MAX_STATEMENT_MS / 1000, self.remaining_seconds())) + _GRACE_SECONDS
 
     def _roll_back(self) -> None:
         if self._connection is None:

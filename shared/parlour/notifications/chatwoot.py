@@ -51,6 +51,11 @@ class ChatwootSender:
             found = api.find_conversation(event, inbox)
             database.run(tenant_id, lambda tx: store.save_chatwoot_conversation(tx, *key, *found))
             number = found[0]
+        elif (
+            notification.event == "said" and event.by != "user" and (own_user := api.read_own_user()) != event.own_user
+        ):
+            # The token is another user's now. What Parlour posts comes back, and is told from answers by its user.
+            database.run(tenant_id, lambda tx: store.save_chatwoot_conversation(tx, *key, number, own_user))
         try:
             self._tell(_Conversation(api, f"/conversations/{number}"), event)
         except _NotThereError:
@@ -63,7 +68,7 @@ class ChatwootSender:
         if kind == "said" and is_shown(event):
             conversation.post("incoming" if event.by == "user" else "outgoing", event.text or _WITHOUT_TEXT)
             return
-        if kind == "opened" and event.conversation is not None:
+        if kind == "opened" and event.conversation is not None and not event.is_superseded:
             conversation.set_status("open")
         link = console_link(self.public_url, notification.session_id)
         conversation.post("outgoing", write_note(kind, event, notification.reason, link), is_private=True)
@@ -71,9 +76,9 @@ class ChatwootSender:
             conversation.post("incoming", event.last_question or _WITHOUT_TEXT)
         elif kind == "taken" and event.assignee_email:
             conversation.assign(event.assignee_email)
-        elif kind == "handed_back":
+        elif kind == "handed_back" and not event.is_superseded:
             conversation.set_status("pending")  # Chatwoot's word for what a bot answers
-        elif kind == "closed":
+        elif kind == "closed" and not event.is_superseded:
             conversation.set_status("resolved")
 
 
@@ -111,32 +116,47 @@ class _Account:
 
     def find_conversation(self, event: ChatwootEvent, inbox: str) -> tuple[int, int]:
         """Return the number of the session's conversation, created if need be, and the id of the token's own user."""
+        own_user = self.read_own_user()
         try:
-            profile = self.request_root("/profile")
-            contact = self._find_contact(event, inbox)
-            own_user, number = _read_id(profile), self._find_or_create(contact, inbox)
+            number = self._find_or_create(self._find_contact(event, inbox), inbox)
         except _NotThereError:
             raise ProviderRejected("Chatwoot has no such account or inbox. Check `account` and `inbox`.") from None
-        if number is None or own_user is None:
-            raise ProviderRejected("Chatwoot's answer names no conversation or no user.")
+        if number is None:
+            raise ProviderRejected("Chatwoot's answer names no conversation.")
         return number, own_user
 
-    def request_root(self, path: str) -> Json:
-        """Return what Chatwoot answers outside of the account."""
+    def read_own_user(self) -> int:
+        """Return the id of the user whose token this is."""
         root = self.url.rpartition("/accounts/")[0]
-        return _Account(self.receivers, self.notification, root, self.token).request(path)
+        try:
+            own_user = _read_id(_Account(self.receivers, self.notification, root, self.token).request("/profile"))
+        except _NotThereError:
+            own_user = None
+        if own_user is None:
+            raise ProviderRejected("Chatwoot names no user of the access token. Check `url`.")
+        return own_user
 
     def _find_contact(self, event: ChatwootEvent, inbox: str) -> int:
         identifier = f"parlour:{event.user_id}"
-        for found in _list_objects(self.request(f"/contacts/search?q={quote(identifier, safe='')}")):
-            if found.get("identifier") == identifier and (known := _read_id(found)) is not None:
-                return known
+        contact = self._search_contact(identifier)
+        if contact is not None:
+            return contact
         name = " ".join((event.user_name or "Visitor").split())[:_MAX_NAME_CHARS]
-        created = self.request("/contacts", {"inbox_id": int(inbox), "name": name, "identifier": identifier})
-        contact = _read_id(created)
+        try:
+            contact = _read_id(
+                self.request("/contacts", {"inbox_id": int(inbox), "name": name, "identifier": identifier})
+            )
+        except ProviderRejected:  # another conversation of the user may have created it since
+            contact = self._search_contact(identifier)
+            if contact is None:
+                raise
         if contact is None:
             raise ProviderRejected("Chatwoot's answer names no contact.")
         return contact
+
+    def _search_contact(self, identifier: str) -> int | None:
+        found = _list_objects(self.request(f"/contacts/search?q={quote(identifier, safe='')}"))
+        return next((_read_id(contact) for contact in found if contact.get("identifier") == identifier), None)
 
     def _find_or_create(self, contact: int, inbox: str) -> int | None:
         session = str(self.notification.session_id)

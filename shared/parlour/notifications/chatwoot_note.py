@@ -23,7 +23,8 @@ class ChatwootEvent:
     text           what they wrote; of other events an instruction or "".
     assignee_email  the address of the member who has the conversation.
     last_question  what the user wrote last; summary: the newest summary that Chatwoot may have.
-    conversation   Chatwoot's number of the conversation; None before it has one.
+    conversation   Chatwoot's number of the conversation; None before it has one. own_user: as in `ChatwootSession`.
+    is_superseded  whether the conversation was opened, handed back or closed since.
     """
 
     level: int
@@ -39,6 +40,8 @@ class ChatwootEvent:
     user_id: UUID
     user_name: str | None
     conversation: int | None
+    own_user: int | None
+    is_superseded: bool
 
 
 def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: str) -> str:

@@ -2,7 +2,8 @@
 
 The row is `sending`, committed, before the recipient is called. A later worker that finds it so knows that somebody
 died while sending: an e-mail is then `unknown` and not sent again, since nobody can tell. A webhook is: its receiver
-gets the same idempotency key and drops the second one. For Chatwoot, what is there already is looked up. Chatwoot gets
+gets the same idempotency key and drops the second one. For Chatwoot, what is there already is looked up. After the last
+attempt these are `unknown`, too. Chatwoot gets
 the events of a conversation in their order: each waits until the one before has ended.
 """
 
@@ -84,7 +85,7 @@ class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
         return work_due.lease(tx, "notification", self.notification_id, self.leased_until, self.now)
 
     def load(self, tx: Transaction) -> _Loaded | None:
-        """Mark the row as being sent, and count the attempt until its worker says how it ended."""
+        """Mark the row as being sent; an attempt whose worker died counts as one that failed."""
         attempts = self._lock(tx)
         if attempts is None:
             return None
@@ -92,9 +93,12 @@ class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
         if row is None or row.state not in {"pending", "sending"}:
             work_due.complete(tx, "notification", self.notification_id)
             return None
-        if row.state == "sending" and row.medium == "email":
-            self._end(tx, _Outcome("unknown", _DIED))
-            return None
+        if row.state == "sending":
+            failures = attempts.failures + 1
+            if row.medium == "email" or failures >= MAX_ATTEMPTS:
+                self._end(tx, _Outcome("unknown", _DIED))
+                return None
+            work_due.record_attempts(tx, "notification", self.notification_id, Attempts(failures, "unavailable"))
         if row.medium == "chatwoot" and (before := store.find_predecessor(tx, row.id)):
             is_due_later = before.state == "pending" and before.due_at > self.now
             return _Loaded(row, before.due_at if is_due_later else self.now + _TURN_WAIT)

@@ -2,7 +2,7 @@
 
 pending -> sending -> sent
    ^          |---> failed    refused, or not taken after the last attempt
-   |----------+---> unknown   a worker died while it sent: never sent again by itself
+   |----------+---> unknown   a worker died while it sent a mail, or the last attempt: never sent again by itself
  not taken
 """
 

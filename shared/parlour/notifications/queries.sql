@@ -105,7 +105,10 @@ SELECT c.level, c.allowed_level, COALESCE(e.actor_name, '') AS actor_name, COALE
        (SELECT y.text FROM summaries y, source_status(y.source_ids) f
          WHERE y.session_id = s.id AND f.classification <= c.allowed_level AND NOT f.is_deleted
          ORDER BY y.version DESC LIMIT 1) AS summary,
-       u.id AS user_id, u.display_name AS user_name, w.conversation
+       u.id AS user_id, u.display_name AS user_name, w.conversation, w.own_user,
+       EXISTS (SELECT FROM inbox_events later
+                WHERE later.session_id = e.session_id AND later.number > e.number
+                  AND later.kind IN ('opened', 'handed_back', 'closed')) AS is_superseded
   FROM notifications n
   LEFT JOIN inbox_events e ON e.id = n.event_id
   JOIN sessions s ON s.id = n.session_id

@@ -24,6 +24,9 @@ from parlour.tools.run import ToolContext
 from parlour.tools.tool_definition import Tool
 
 _TIMEOUT_SECONDS = 15
+_RESERVED_SECONDS = 5
+"""To store how the attempt ended."""
+
 _RETRY_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 _NAMES = {"webhook": "The webhook", "chatwoot": "Chatwoot"}
 
@@ -42,8 +45,12 @@ class Receivers:
     ) -> HttpAnswer:
         """Return the answer to a POST with the body, or to a GET without one, unless it asks to try again later.
 
-        Raises Misconfigured for an address that may not be reached, and ProviderUnavailable.
+        Raises Misconfigured for an address that may not be reached, and ProviderUnavailable, also where the invocation
+        may end before the answer.
         """
+        name = _NAMES[notification.medium]
+        if self.database.remaining_seconds() < _TIMEOUT_SECONDS + _RESERVED_SECONDS:
+            raise ProviderUnavailable(f"{name} answers too slowly.")
         hosts = notification.tenant_settings.get("tool_hosts")
         receiver = Tool(
             name=notification.medium,
@@ -58,7 +65,6 @@ class Receivers:
         context = ToolContext(
             principal, self.database, notification.session_id, notification.id, self.clock(), fencing_token=0
         )
-        name = _NAMES[notification.medium]
         try:
             answer = (
                 self.endpoint.get(context, receiver, headers)

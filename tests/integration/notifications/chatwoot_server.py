@@ -44,12 +44,13 @@ class ChatwootRequest:
 class ChatwootServer:
     """Prism behind a recorder.
 
-    answers  what is answered in place of prism's own success, by method and the end of the path.
+    answers  what is answered in place of prism's own success, by method and the end of the path; several: the last
+             one from then on.
     """
 
     prism_url: str
     requests: list[ChatwootRequest] = field(default_factory=list)
-    answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    answers: dict[tuple[str, str], Answer | list[Answer]] = field(default_factory=dict)
     url: str = ""
 
     def list_posts(self) -> list[tuple[str, Any]]:
@@ -63,7 +64,10 @@ class ChatwootServer:
         status, answered = found.status_code, found.json() if found.content else None
         if status < 400:
             ends = (self.answers[key] for key in self.answers if key[0] == method and path.endswith(key[1]))
-            status, answered = next(ends, (status, answered))
+            found_answer = next(ends, (status, answered))
+            if isinstance(found_answer, list):
+                found_answer = found_answer.pop(0) if len(found_answer) > 1 else found_answer[0]
+            status, answered = found_answer
         self.requests.append(ChatwootRequest(method, path, token, json.loads(body or b"null"), status))
         return status, answered
 

@@ -12,7 +12,7 @@ import pytest
 from parlour.conversations import inbox_messages
 from parlour.inbox import threads
 from parlour.jobs.work_due import DueWork
-from parlour.notifications import delivery_job
+from parlour.notifications import delivery_job, notifications
 from parlour.notifications.chatwoot import ChatwootSender
 from parlour.notifications.delivery_job import Sender
 from parlour.notifications.receiver import Receivers
@@ -193,6 +193,71 @@ def test_texts_above_the_level_of_chatwoot_stay_here(desk: Desk) -> None:
     assert all(body["private"] for body in sent)
     assert not any(word in str(sent) for word in ("real person", "I will ask", "Mr Doe"))
     assert f"/console/#/inbox/{session_id}" in sent[0]["content"]
+
+
+def test_a_close_that_is_sent_again_after_the_user_came_back_resolves_nothing(desk: Desk) -> None:
+    desk.configure(clearance=1)
+    session_id = desk.ask_for_person()
+    desk.deliver()
+    person = add_member(desk.conversation, "Asha")
+    desk.chatwoot.answers["POST", "/toggle_status"] = (422, {"error": "no"})
+    _run(desk, person, inbox_messages.close, session_id)
+    desk.deliver()
+    desk.chatwoot.answers.clear()
+    desk.conversation.model.script = [text_answer("I will ask again.")]
+    desk.write("The real person again, please.", "second")
+    desk.conversation.run_turn()
+    desk.deliver()
+    admin = desk.conversation.admin
+    [problem] = desk.conversation.database.run(admin, lambda tx: notifications.list_problems(admin, tx, 10))
+    desk.chatwoot.requests.clear()
+    _run(desk, admin, notifications.resolve_problem, problem.id, "send_again")
+    desk.deliver()
+
+    assert desk.states() == [("sent", "")]
+    assert [path for path, _ in desk.chatwoot.list_posts()] == ["conversations/0/messages"]
+
+
+def test_a_slow_chatwoot_costs_attempts_until_a_person_is_told(desk: Desk) -> None:
+    desk.configure(clearance=1)
+    desk.ask_for_person()
+    desk.conversation.database.set_time_limit(lambda: 19.0)
+    desk.deliver(rounds=1)
+    desk.conversation.database.set_time_limit(None)
+
+    assert ("pending", "Chatwoot answers too slowly.") in desk.states()
+    assert desk.chatwoot.requests == []
+
+    class Killed(BaseException):
+        pass
+
+    class Dying:
+        def send(self, _notification: NotificationRow, /) -> None:
+            raise Killed
+
+    first = desk.list_unsent()[-1]
+    for _ in range(delivery_job.MAX_ATTEMPTS - 1):
+        with pytest.raises(Killed):
+            desk.deliver(Dying())
+    desk.deliver()
+    [(state, problem)] = desk.conversation.query(f"SELECT state, problem FROM notifications WHERE id = '{first}'")
+    assert (state, "worker stopped" in str(problem)) == ("unknown", True)
+    assert ("sent", "") in desk.states()  # those after it
+
+
+def test_a_contact_that_another_conversation_created_meanwhile_is_used(desk: Desk) -> None:
+    desk.configure(clearance=1)
+    desk.ask_for_person()
+    user = desk.conversation.query("SELECT user_id FROM sessions")[0][0]
+    found = {"payload": [{"id": 41, "identifier": f"parlour:{user}"}]}
+    desk.chatwoot.answers["GET", f"search?q=parlour%3A{user}"] = [(200, {"payload": []}), (200, found)]
+    desk.chatwoot.answers["POST", "/contacts"] = (422, {"message": "Identifier has already been taken"})
+    desk.deliver()
+
+    assert desk.states() == [("sent", "")]
+    assert ("GET", "/api/v1/accounts/3/contacts/41/conversations") in {
+        (one.method, one.path) for one in desk.chatwoot.requests
+    }
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from parlour.api.app import create_app
 from parlour.api.database_pool import DatabasePool
+from parlour.conversations import inbox_messages
 from parlour.inbox import threads
 from parlour.infra.postgres import Database
 from parlour.notifications.chatwoot_webhook import ChatwootSource, make_webhook_path
@@ -116,6 +117,18 @@ def test_what_is_no_answer_to_the_user_is_ignored(client: TestClient, desk: Desk
 
     assert desk.conversation.query(_PERSONS_MESSAGES) == []
     assert told(desk) == []
+
+
+def test_what_is_posted_with_the_token_of_another_user_is_no_answer(client: TestClient, desk: Desk) -> None:
+    [(session_id,)] = desk.conversation.query("SELECT session_id FROM inbox_threads")
+    ines, now, run = add_member(desk.conversation, "Ines"), desk.conversation.clock(), desk.conversation.database.run
+    claim = run(ines, lambda tx: threads.take(ines, tx, session_id, now)).claim  # type: ignore[arg-type]
+    run(ines, lambda tx: inbox_messages.say(ines, tx, session_id, "On Monday.", claim, "", now))  # type: ignore[arg-type]
+    desk.chatwoot.answers["GET", "/profile"] = (200, {"id": ASHA["id"]})
+    desk.deliver()
+
+    assert post(client, desk, written("On Monday.")) == "ignored"
+    assert desk.conversation.query(_PERSONS_MESSAGES) == [("On Monday.", "Ines")]
 
 
 def _by_stranger(_desk: Desk) -> dict[str, Any]:

@@ -22,6 +22,8 @@ EVENT = ChatwootEvent(
     user_id=UUID(int=1),
     user_name=None,
     conversation=None,
+    own_user=None,
+    is_superseded=False,
 )
 
 
