@@ -50,10 +50,13 @@ test.describe("a window that closes while somebody writes", () => {
       const window = isOpen ? { ...context.window, is_open: true, closes_at: null } : context.window;
       await route.fulfill({ json: { ...context, window } });
     });
+    await page.route(`**/v1/inbox/${sessionId}/messages`, async (route) => {
+      isOpen = false;
+      await route.continue();
+    });
     await open(`#/inbox/${sessionId}`);
     await page.getByRole("button", { name: "Take" }).click();
     await page.getByLabel("Reply", { exact: true }).fill("We come on Tuesday.");
-    isOpen = false;
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await expect(page.getByText("choose a template (visit_planned")).toBeVisible();
     await expect(page.getByLabel("Template")).toBeVisible();
