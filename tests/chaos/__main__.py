@@ -96,8 +96,10 @@ def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[st
         if wanted:
             desk = running.create_tenant(name, **suite.pack_options)
             running.model.on_interruption = partial(interrupt, running, desk)
-            rows += kill_everywhere(running, desk, wanted, say)
-            say(f"{name}: {time.monotonic() - begun:.0f} s")
+            found = kill_everywhere(running, desk, wanted, say)
+            broken = sum(bool(row.broken_guarantees) for row in found)
+            say(f"{name}: {time.monotonic() - begun:.0f} s, {broken} broken")
+            rows += found
     if not only or REDRIVE in only:
         begun = time.monotonic()
         rows += kill_redrives(running, running.create_tenant("redrive"), say)

@@ -71,6 +71,7 @@ notifications:
 """
 
 _GUPSHUP_SETTINGS = re.compile(r"provider: gupshup\n( +)app: \w+\n +source: .*\n")
+_GUPSHUP_ID = re.compile(r"^ +id: .*\n", re.MULTILINE)
 _PEOPLE_SETTINGS = re.compile(r"^(?:inbox|notifications):.*\n(?:[ #].*\n)*", re.MULTILINE)
 _WHATSAPP_CHANNEL = re.compile(r"  whatsapp:\n(?:    .*\n)+")
 
@@ -109,7 +110,7 @@ def build_chaos_pack(
     files = {name: _PEOPLE_SETTINGS.sub("", text) for name, text in files.items()}
     if cloud:
         at_meta = rf'provider: whatsapp_cloud\n\1phone_number_id: "{app}"\n'
-        files = {name: _GUPSHUP_SETTINGS.sub(at_meta, text) for name, text in files.items()}
+        files = {name: _GUPSHUP_ID.sub("", _GUPSHUP_SETTINGS.sub(at_meta, text)) for name, text in files.items()}
     if with_people:
         files |= _PEOPLE_FILES
         files[_ADVISER] = files[_ADVISER].replace("\n  - order_survey\n", "\n  - order_crane\n  - order_hoist\n")
