@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -23,9 +23,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from bench import report
-from bench.streaming_latency import FOLLOWERS, LIMITS, MAX_CONNECTIONS, MODEL_SECONDS, ROUNDS, FixedModel
-from local import meta_webhooks, phone, temporary_database
-from local.database import APP_ROLE
+from bench.streaming_latency import FOLLOWERS, MODEL_SECONDS, ROUNDS, FixedModel, open_crowded_harness
+from local import meta_webhooks, phone
 from local.phone import SimulatedPhone
 from parlour.api.database_pool import DatabasePool
 from parlour.channels import intake_messages, outbox, provider_http
@@ -35,10 +34,9 @@ from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.conversations.inbound_messages import SessionWakeup, receive_envelope
 from parlour.conversations.turn_runner import run_session
 from parlour.infra.ids import uuid7
-from parlour.infra.postgres import Database, connector
 from parlour.infra.queues import QueueMessage
 from parlour.principal import system_principal
-from tests.conversation_harness import ConversationHarness, FakeQueue, open_conversation_harness
+from tests.conversation_harness import ConversationHarness, FakeQueue
 from tests.integration.api.live_api import WorkerQueue
 
 WAITS = ("whatsapp_first_sign_ms", "whatsapp_over_model_ms")
@@ -63,21 +61,14 @@ class _Deployment:
 
 def measure() -> dict[str, Any]:
     """Return the figures by the number of people who write at once."""
-    with temporary_database.temporary_cluster() as cluster:
-        cluster.set_max_connections(MAX_CONNECTIONS)
-        with closing(temporary_database.create_migrated_database(cluster)) as database:
-            harness = open_conversation_harness(database, datetime.now(UTC))
-            harness.clock = lambda: datetime.now(UTC)  # type: ignore[assignment]
-            harness.query(f"UPDATE bindings SET limits = '{LIMITS}' RETURNING id")
-            harness.max_tenant_turns = max(FOLLOWERS)
-            where = cluster.connection_parameters("scratch", APP_ROLE, temporary_database.APP_PASSWORD)
-            pool = DatabasePool(lambda: Database(connector(where)), max(FOLLOWERS))
-            with _run_deployment(harness, pool) as deployment:
-                _write_at_once(deployment, 1)  # imports, caches, connections
-                waits = {
-                    people: [wait for _ in range(ROUNDS[people]) for wait in _write_at_once(deployment, people)]
-                    for people in FOLLOWERS
-                }
+    with open_crowded_harness() as (harness, open_database):
+        pool = DatabasePool(open_database, max(FOLLOWERS))
+        with _run_deployment(harness, pool) as deployment:
+            _write_at_once(deployment, 1)  # imports, caches, connections
+            waits = {
+                people: [wait for _ in range(ROUNDS[people]) for wait in _write_at_once(deployment, people)]
+                for people in FOLLOWERS
+            }
     return {
         name: {
             str(people): {

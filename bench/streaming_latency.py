@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -30,7 +30,7 @@ from local import temporary_database
 from local.database import APP_ROLE
 from parlour.infra.postgres import Database, connector
 from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
-from tests.conversation_harness import open_conversation_harness
+from tests.conversation_harness import ConversationHarness, open_conversation_harness
 from tests.integration.api.live_api import LiveApi, run_live_api
 
 FOLLOWERS = (1, 20, 100)
@@ -44,8 +44,8 @@ _WORDS = "The crane comes on Friday at nine, when the north gate is free again. 
 MODEL_SECONDS = _FIRST_TOKEN_SECONDS + _SECONDS_PER_WORD * len(_WORDS.split(" "))
 """What the model takes for a reply."""
 
-MAX_CONNECTIONS = 300
-LIMITS = json.dumps(
+_MAX_CONNECTIONS = 300
+_LIMITS = json.dumps(
     {"address_per_minute": 6_000, "new_visitors_per_minute": 6_000, "binding_per_minute": 6_000, "anonymous_share": 1}
 )
 """All followers come from one address."""
@@ -94,24 +94,30 @@ class Wait:
 
 def measure() -> dict[str, Any]:
     """Return the figures by the number of followers at once."""
-    with temporary_database.temporary_cluster() as cluster:
-        cluster.set_max_connections(MAX_CONNECTIONS)
-        with closing(temporary_database.create_migrated_database(cluster)) as database:
-            harness = open_conversation_harness(database, datetime.now(UTC))
-            harness.clock = lambda: datetime.now(UTC)  # type: ignore[assignment]
-            harness.query(f"UPDATE bindings SET limits = '{LIMITS}' RETURNING id")
-            harness.max_tenant_turns = max(FOLLOWERS)
-            where = cluster.connection_parameters("scratch", APP_ROLE, temporary_database.APP_PASSWORD)
-            with run_live_api(harness, lambda: Database(connector(where))) as api:
-                _ask_at_once(api, 1)  # imports, caches, connections
-                waits = {
-                    followers: [wait for _ in range(ROUNDS[followers]) for wait in _ask_at_once(api, followers)]
-                    for followers in FOLLOWERS
-                }
-                identical = _resume_at_every_event(api)
+    with open_crowded_harness() as (harness, open_database), run_live_api(harness, open_database) as api:
+        _ask_at_once(api, 1)  # imports, caches, connections
+        waits = {
+            followers: [wait for _ in range(ROUNDS[followers]) for wait in _ask_at_once(api, followers)]
+            for followers in FOLLOWERS
+        }
+        identical = _resume_at_every_event(api)
     summaries = {str(followers): _summary(found) for followers, found in waits.items()}
     by_name = {name: {n: summary[name] for n, summary in summaries.items()} for name in (*_WAITS, "stages")}
     return {**by_name, "resume_identical": identical}
+
+
+@contextmanager
+def open_crowded_harness() -> Iterator[tuple[ConversationHarness, Callable[[], Database]]]:
+    """A harness by the real clock that lets all followers in at once, and what opens further connections."""
+    with temporary_database.temporary_cluster() as cluster:
+        cluster.set_max_connections(_MAX_CONNECTIONS)
+        with closing(temporary_database.create_migrated_database(cluster)) as database:
+            harness = open_conversation_harness(database, datetime.now(UTC))
+            harness.clock = lambda: datetime.now(UTC)  # type: ignore[assignment]
+            harness.query(f"UPDATE bindings SET limits = '{_LIMITS}' RETURNING id")
+            harness.max_tenant_turns = max(FOLLOWERS)
+            where = cluster.connection_parameters("scratch", APP_ROLE, temporary_database.APP_PASSWORD)
+            yield harness, lambda: Database(connector(where))
 
 
 def _ask_at_once(api: LiveApi, followers: int) -> list[Wait]:
