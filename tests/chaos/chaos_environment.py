@@ -53,7 +53,7 @@ EVENT_SOURCE_MAPPINGS = (
     EventSourceMapping("intake", "IntakeQueue", "receiver", timeout_seconds=8, visibility_seconds=10),
     EventSourceMapping("turns", "TurnsMessagingQueue", "orchestrator", timeout_seconds=15, visibility_seconds=17),
     EventSourceMapping("web", "TurnsWebQueue", "orchestrator", timeout_seconds=15, visibility_seconds=17),
-    EventSourceMapping("outbox", "OutboxQueue", "outbound", timeout_seconds=10, visibility_seconds=12),
+    EventSourceMapping("outbox", "OutboxQueue", "outbound", timeout_seconds=26, visibility_seconds=28),
     EventSourceMapping("tools", "ToolsQueue", "tool_dispatcher", timeout_seconds=26, visibility_seconds=28),
     EventSourceMapping("wakeups", "WakeupsQueue", "sweep", timeout_seconds=10, visibility_seconds=12),
 )

@@ -107,6 +107,8 @@ class QueuePoller:
         for source in self._sources:
             self._collect_finished()
             free = self._worker_slots - len(self._running)
+            if source is not self._sources[0]:
+                free -= self._worker_slots > 1  # a message may come in while every other slot waits for it
             if free <= 0:
                 return took
             if self._is_backing_off(source):
