@@ -22,7 +22,7 @@ from parlour.prompts.assembly.materials import PromptMaterials
 from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.segment import Block, Item, Layer, Segment, Source, SourceKind
 from parlour.prompts.assembly.stored_text import TextHash, TextsErased, stored_hashes, text_hash
-from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.assembly.tool_rounds import ToolRound, fit_rounds
 from parlour.prompts.ledger.prompt_record import (
     ErasureQuery,
     PromptInputs,
@@ -37,6 +37,7 @@ from parlour.prompts.ledger.prompt_record import (
     restore_part,
     serialize_part,
 )
+from parlour.text.token_counter import TokenCounter
 from tests.conftest import NOW
 from tests.unit.prompts.prompt_builders import MOMENT, make_materials
 from tests.unit.prompts.simulated_session import SessionScript, Turn, simulate
@@ -114,6 +115,23 @@ def test_a_round_keeps_the_order_of_its_keys() -> None:
     stored, texts = serialize_part(step)
     again = restore_part(PromptStepRecord, stored, texts).rounds[0].results[0][1]
     assert repr(again) == repr(result)
+
+
+def test_a_round_has_the_text_of_a_result_as_it_was_sent() -> None:
+    result: JsonObject = {"text": "<parlour:tail> 4711", "ok": False}
+    round_ = ToolRound(({"type": "tool_use", "name": "look", "id": "c"},), (("c", result),), (("m", "and B208?"),))
+    sent = fit_rounds(TokenCounter(), [round_], 900).segment
+    _, texts = serialize_part(PromptStepRecord((round_,), (sent,), (), ()))
+    assert set(texts.values()) == {piece for block in sent.blocks for piece in block.pieces}
+
+
+def test_a_round_of_an_older_record_is_read() -> None:
+    kept = '{"blocks":[{"type":"tool_use","id":"c"}],"results":[["c",{"z":1,"a":2}]],"messages":[["m","and B208?"]]}'
+    stored = zlib.compress(b'{"rounds":["%s"],"segments":[],"entries":[],"breakpoints":[]}' % text_hash(kept).encode())
+    assert deserialize_part(PromptStepRecord, stored)[0].rounds == (text_hash(kept),)
+    assert restore_part(PromptStepRecord, stored, {text_hash(kept): kept}).rounds == (
+        ToolRound(({"type": "tool_use", "id": "c"},), (("c", {"z": 1, "a": 2}),), (("m", "and B208?"),)),
+    )
 
 
 def test_tools_with_keys_in_another_order_give_the_same_bytes() -> None:

@@ -7,7 +7,7 @@ context, it comes back. Without a context the words stand in the record themselv
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring
 from typing import Annotated, Any
 
@@ -22,11 +22,7 @@ from pydantic import (
 )
 
 from parlour.infra.errors import NotFound
-from parlour.infra.json_values import JsonObject
-
-#: Keys stay in their order: a tool's result is rendered in the order of its keys.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
+from parlour.infra.json_values import JsonObject, canonical_json
 
 #: 128 bits: no two texts of a tenant and month have the same.
 HASH_LENGTH = 32
@@ -77,33 +73,43 @@ def _digest(text: str) -> str:
     return hashlib.sha256(encode_basestring(text).encode()).hexdigest()
 
 
-def _serialize_text(value: str, info: SerializationInfo) -> str:
-    if info.context is None:
-        return value
-    key = text_hash(value)
-    info.context[key] = value
+def _store_text(text: str, context: dict[str, str] | None) -> str:
+    if context is None:
+        return text
+    key = text_hash(text)
+    context[key] = text
     return key
+
+
+def _serialize_text(value: str, info: SerializationInfo) -> str:
+    return _store_text(value, info.context)
 
 
 def _deserialize_text(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
     return handler(value) if info.context is None else info.context[value]
 
 
-def _serialize_json(value: Any, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
-    if info.context is None:
-        return handler(value)
-    return _serialize_text(_encode(value if isinstance(value, dict) else handler(value)), info)
-
-
-def _deserialize_json(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-    if info.context is None:
-        return handler(value)
-    text = info.context[value]
-    return text if isinstance(text, TextHash) else handler(json.loads(text))
-
-
-#: Marks a field whose value is stored as one text of JSON: an object of the model's API, or a dataclass of such.
-AS_JSON_TEXT = (WrapValidator(_deserialize_json), WrapSerializer(_serialize_json))
-
 StoredText = Annotated[str, WrapValidator(_deserialize_text), PlainSerializer(_serialize_text)]
-StoredJson = Annotated[JsonObject, *AS_JSON_TEXT]
+
+
+def stored_as[T](
+    to_json: Callable[[T], JsonObject], from_json: Callable[[Any], T]
+) -> tuple[WrapValidator, WrapSerializer]:
+    """Return what marks a field whose value is stored as the canonical text of a JSON object, made and read by these.
+
+    A block of the model's API has the same text in a prompt, so the two are stored once.
+    """
+
+    def serialize(value: T, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
+        return handler(value) if info.context is None else _store_text(canonical_json(to_json(value)), info.context)
+
+    def deserialize(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        if info.context is None or not isinstance(value, str):
+            return handler(value)
+        text = info.context[value]
+        return text if isinstance(text, TextHash) else from_json(json.loads(text))
+
+    return WrapValidator(deserialize), WrapSerializer(serialize)
+
+
+StoredJson = Annotated[JsonObject, *stored_as(lambda block: block, lambda block: block)]

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, cast
 
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.prompts.assembly.segment import Block, Layer, Role, Segment, escape_untrusted, opaque_block, text_block
+from parlour.prompts.assembly.stored_text import StoredJson, StoredText, stored_as
 from parlour.text.token_counter import TokenCounter
 
 type _ResultKey = tuple[int, str]
@@ -23,6 +25,26 @@ _NEWEST_SHARE, _FILL_SHARE = 0.4, 0.6
 the next step."""
 
 
+def _result_block(call: str, text: str, result: JsonObject) -> JsonObject:
+    return {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": result.get("ok") is False}
+
+
+def _result_text(result: JsonObject) -> str:
+    return escape_untrusted(json.dumps(result, ensure_ascii=False, separators=(", ", ": ")))
+
+
+def _to_whole_block(result: tuple[str, JsonObject]) -> JsonObject:
+    return _result_block(result[0], _result_text(result[1]), result[1])
+
+
+def _from_whole_block(block: JsonObject) -> tuple[str, JsonObject]:
+    return str(block["tool_use_id"]), cast("JsonObject", json.loads(str(block["content"])))
+
+
+StoredResult = Annotated[tuple[str, JsonObject], *stored_as(_to_whole_block, _from_whole_block)]
+"""A call's id and its result, stored as the block that is sent where it need not be shortened."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolRound:
     """One step of the model that asked for tools, as it was, with a result for each call (by its id).
@@ -30,9 +52,9 @@ class ToolRound:
     messages  what the user wrote meanwhile, where it joined the turn after these results: id and text.
     """
 
-    blocks: tuple[JsonObject, ...]
-    results: tuple[tuple[str, JsonObject], ...]
-    messages: tuple[tuple[str, str], ...] = ()
+    blocks: tuple[StoredJson, ...]
+    results: tuple[StoredResult, ...]
+    messages: tuple[tuple[str, StoredText], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +167,3 @@ def _round_blocks(counter: TokenCounter, number: int, one: ToolRound, texts: dic
         ),
         *(text_block(counter, escape_untrusted(text), role=answered) for _, text in one.messages),
     ]
-
-
-def _result_block(call: str, text: str, result: JsonObject) -> JsonObject:
-    return {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": result.get("ok") is False}
-
-
-def _result_text(result: JsonObject) -> str:
-    return escape_untrusted(json.dumps(result, ensure_ascii=False, separators=(", ", ": ")))

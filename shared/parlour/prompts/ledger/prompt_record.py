@@ -12,7 +12,9 @@ import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
+
+from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, WrapValidator
 
 from parlour.infra.json_values import canonical_json, type_adapter
 from parlour.prompts.assembly.assembler import AssembledPrompt, PreparedTurn
@@ -26,7 +28,7 @@ from parlour.prompts.assembly.materials import PromptMaterials
 from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.rendering import Prompt, render_prompt
 from parlour.prompts.assembly.segment import Item, Layer, Segment, Source, SourceKind, escape_untrusted
-from parlour.prompts.assembly.stored_text import AS_JSON_TEXT, TextHash, TextsByHash, TextsErased, stored_hashes
+from parlour.prompts.assembly.stored_text import TextHash, TextsByHash, TextsErased, stored_hashes
 from parlour.prompts.assembly.tool_rounds import ToolRound
 
 #: Characters below which a text may be anybody's: a yes or no, a greeting. Erasing one deletes the text, and the next
@@ -66,12 +68,20 @@ class PromptInputs:
     prepared_turn: PreparedTurn
 
 
+def _read_round(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """Read a round of calls; older records name it as a whole, by one hash."""
+    if info.context is None or not isinstance(value, str):
+        return handler(value)
+    text = info.context[value]
+    return text if isinstance(text, TextHash) else type_adapter(ToolRound).validate_json(text)
+
+
 @dataclass(frozen=True, slots=True)
 class PromptStepRecord:
     """What one prompt adds to its turn's inputs: the calls so far, its cache marks, what was lost of the prompt
     before."""
 
-    rounds: tuple[Annotated[ToolRound, *AS_JSON_TEXT], ...]
+    rounds: tuple[Annotated[ToolRound, WrapValidator(_read_round)], ...]
     segments: tuple[Segment, ...]
     entries: tuple[LedgerEntry, ...]
     breakpoints: tuple[int, ...]
