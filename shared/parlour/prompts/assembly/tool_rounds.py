@@ -33,15 +33,15 @@ def _result_text(result: JsonObject) -> str:
     return escape_untrusted(json.dumps(result, ensure_ascii=False, separators=(", ", ": ")))
 
 
-def _to_whole_block(result: tuple[str, JsonObject]) -> JsonObject:
+def _to_full_block(result: tuple[str, JsonObject]) -> JsonObject:
     return _result_block(result[0], _result_text(result[1]), result[1])
 
 
-def _from_whole_block(block: JsonObject) -> tuple[str, JsonObject]:
+def _from_full_block(block: JsonObject) -> tuple[str, JsonObject]:
     return str(block["tool_use_id"]), cast("JsonObject", json.loads(str(block["content"])))
 
 
-StoredResult = Annotated[tuple[str, JsonObject], *stored_as(_to_whole_block, _from_whole_block)]
+StoredResult = Annotated[tuple[str, JsonObject], *stored_as(_to_full_block, _from_full_block)]
 """A call's id and its result, stored as the block that is sent where it need not be shortened."""
 
 
