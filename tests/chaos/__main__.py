@@ -48,6 +48,9 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
 
 REDRIVE = "redrive"
 
+_BROKEN_SHOWN_AT_ONCE = 10
+"""Rows of a suite; all of them are in the table at the end, which a run that is cut off never prints."""
+
 
 class Suite(NamedTuple):
     """Scenarios of one tenant, and what its pack is built with."""
@@ -97,8 +100,10 @@ def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[st
             desk = running.create_tenant(name, **suite.pack_options)
             running.model.on_interruption = partial(interrupt, running, desk)
             found = kill_everywhere(running, desk, wanted, say)
-            broken = sum(bool(row.broken_guarantees) for row in found)
-            say(f"{name}: {time.monotonic() - begun:.0f} s, {broken} broken")
+            broken = [row for row in found if row.broken_guarantees]
+            say(f"{name}: {time.monotonic() - begun:.0f} s, {len(broken)} broken")
+            for row in broken[:_BROKEN_SHOWN_AT_ONCE]:
+                say(f"  {row.scenario}, {row.function} {row.subject}: {'; '.join(row.broken_guarantees)}")
             rows += found
     if not only or REDRIVE in only:
         begun = time.monotonic()

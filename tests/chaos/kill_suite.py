@@ -16,7 +16,8 @@ _IDLE_TIMEOUT_SECONDS = 900.0
 """How long everything may take to come to rest."""
 
 _MAX_SWEEPS = 5
-"""Each looks at two hundred pieces of work."""
+_MAX_SWEEP_INVOCATIONS = 20
+"""Each looks at two hundred pieces of work, of all tenants."""
 
 _MAKE_WORK_DUE = """
 UPDATE work_due SET due_at = now() - interval '1 second'
@@ -24,6 +25,8 @@ UPDATE work_due SET due_at = now() - interval '1 second'
 RETURNING kind, id
 """
 """Time travel for the sweep alone: as if the minutes of grace had passed."""
+
+_COUNT_DUE_WORK = "SELECT count(*) FROM work_due WHERE tenant_id = %s AND kind <> 'pulse' AND due_at <= now()"
 
 _SCHEDULED_EVENT: dict[str, Any] = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
 
@@ -101,12 +104,15 @@ def run_until_idle(conversations: Conversations, begun: list[Conversation]) -> N
 
 
 def _run_sweep(conversations: Conversations) -> bool:
-    """Let the minutes of grace be over and the schedule strike; whether anything was due."""
+    """Let the minutes of grace be over and the schedule strike until all was looked at; whether anything was due."""
     due = conversations.world.rows(_MAKE_WORK_DUE, conversations.desk.tenant_id)
     if due:
         for conversation in conversations.conversations:
             conversation.is_swept = conversation.is_swept or _is_waiting(conversations.world, conversation, due)
-        conversations.world.workers.invoke("sweep", {**_SCHEDULED_EVENT, "time": datetime.now(UTC).isoformat()}, 30)
+        for _ in range(_MAX_SWEEP_INVOCATIONS):
+            conversations.world.workers.invoke("sweep", {**_SCHEDULED_EVENT, "time": datetime.now(UTC).isoformat()}, 30)
+            if not conversations.world.value(_COUNT_DUE_WORK, conversations.desk.tenant_id):
+                break
     return bool(due)
 
 
