@@ -65,9 +65,15 @@ def _is_distinctive(word: str, *, is_first: bool) -> bool:
 
 
 def ilike_patterns(terms: Iterable[str]) -> list[str]:
-    """Return the terms as ILIKE patterns, as they occur in plain text and in JSON."""
-    forms = (form for one in terms for form in (one, json.dumps(one, ensure_ascii=False)[1:-1]))
+    """Return the terms as ILIKE patterns, as they occur in plain text, in JSON, and in JSON that is text in JSON, as a
+    call's result is in a prompt.
+    """
+    forms = (form for one in terms for form in (one, _escape(one), _escape(_escape(one))))
     return [f"%{_LIKE_SPECIAL.sub(r'\\\1', form)}%" for form in dict.fromkeys(forms)]
+
+
+def _escape(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def terms_not_in(terms: Sequence[str], other_texts: Iterable[str]) -> list[str]:

@@ -11,7 +11,6 @@ import pytest
 from parlour.channels.envelope import Media
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
-from parlour.prompts.ledger import retention
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 from tests.inbound_media import PNG_BYTES, InboundMedia
 from tests.integration.erasure.erasure_fixture import ErasureFixture, unreported_rows
@@ -218,7 +217,6 @@ FROM_A_RECORD = {
     " AND r.entity_id = '{0}' AND r.kind = 'snapshot' LIMIT 1 RETURNING 1",
     "arguments": "UPDATE tool_calls SET arguments = '{{\"entities\": [\"{2}\"]}}' WHERE turn_id = '{1}' RETURNING 1",
     "a result": "UPDATE tool_calls SET result = '{{\"of\": \"{2}\"}}' WHERE turn_id = '{1}' RETURNING 1",
-    "an expired result": "UPDATE tool_calls SET result = '{{\"of\": \"see {2}.\"}}' WHERE turn_id = '{1}' RETURNING 1",
 }
 
 
@@ -239,10 +237,6 @@ def test_who_drew_from_a_record_is_found_by_any_one_trace(
         erasure_fixture.embed()
         desk.query(f"UPDATE messages SET body = '' WHERE turn_id = '{turn}' AND direction = 'outbound' RETURNING 1")
     desk.query(FROM_A_RECORD[how].format(record, turn, f"risk/{key}"))
-    if how == "an expired result":
-        with desk.database.transaction(desk.admin) as tx:
-            retention.delete_expired_batch(tx, desk.clock() + timedelta(days=32))
-        assert desk.query(f"SELECT result ->> 'of' FROM tool_calls WHERE turn_id = '{turn}'") == [(None,)]
     erasure_fixture.forget("message", told)
     assert erasure_fixture.canaries_by_table() == {}
 

@@ -1,5 +1,6 @@
 """By which words a text is found again wherever it is repeated, and by which it is not."""
 
+import json
 import re
 
 import pytest
@@ -43,10 +44,12 @@ def test_what_is_looked_for_is_bounded_however_long_the_text() -> None:
 
 
 def test_patterns_take_signs_of_like_as_they_are_and_find_what_json_escapes() -> None:
-    plain, escaped = quotations.ilike_patterns(['50%_off "now"'])
+    plain, escaped, twice = quotations.ilike_patterns(['50%_off "now"'])
     assert plain == '%50\\%\\_off "now"%'
     assert escaped == '%50\\%\\_off \\\\"now\\\\"%'
-    assert re.sub(r"\\(.)", r"\1", escaped).strip("%") == '50%_off \\"now\\"'
+    result = json.dumps({"content": json.dumps({"text": '50%_off "now"'})})
+    for pattern, text in ((escaped, '50%_off \\"now\\"'), (twice, result)):
+        assert re.sub(r"\\(.)", r"\1", pattern).strip("%") in text
 
 
 def test_words_that_something_else_says_too_tell_of_nothing() -> None:

@@ -207,27 +207,12 @@ SELECT hash, text FROM ledger_texts WHERE month = %(month)s AND hash = ANY(%(has
 
 -- name: delete_expired_ledgers
 -- Ledgers whose retention is over, a bounded number at a time, with what their turns' prompts were told of what is
--- remembered; how often and to what use a fact was told is known beside it. Of the answered turns what the model said
--- in each step goes too, and what calls that read something returned: only the records and the numbers of documents that
--- a result named stay, by which erasure finds the turns that drew from them.
+-- remembered; how often and to what use a fact was told is known beside it.
 WITH over AS MATERIALIZED (
     SELECT tenant_id, turn_id, step FROM ledgers
      WHERE tenant_id = current_tenant() AND month < %(before)s LIMIT %(most)s
 ), told AS (
     DELETE FROM recalls WHERE turn_id IN (SELECT turn_id FROM over)
-), answered AS MATERIALIZED (
-    SELECT id FROM turns WHERE id IN (SELECT turn_id FROM over) AND state IN ('answered', 'stopped')
-), said AS (
-    UPDATE steps SET blocks = '[]' WHERE turn_id IN (SELECT id FROM answered) AND blocks IS NOT NULL
-), returned AS (
-    UPDATE tool_calls c
-       SET result = jsonb_build_object(
-               'ok', true, 'expired', true,
-               'records', (SELECT COALESCE(jsonb_agg(DISTINCT found[1]), '[]')
-                             FROM regexp_matches(c.result::text, '([a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found),
-               'documents', (SELECT COALESCE(jsonb_agg(DISTINCT jsonb_build_object('document', found[1]::bigint)), '[]')
-                               FROM regexp_matches(c.result::text, '(?:"document": ?|\[)(\d{1,9})(?=\D)', 'g') found))
-     WHERE c.turn_id IN (SELECT id FROM answered) AND c.state = 'done' AND NOT c.writes AND NOT c.heavy
 )
 DELETE FROM ledgers WHERE (tenant_id, turn_id, step) IN (SELECT tenant_id, turn_id, step FROM over);
 
