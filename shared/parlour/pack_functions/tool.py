@@ -6,7 +6,7 @@ Builders import this file in their own programs, so it imports no more than the 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -40,7 +40,9 @@ class ToolFlags(TypedDict, total=False):
     writes: bool
     idempotent: bool
     heavy: bool
-    needs_approval: bool
+    needs_approval: bool | Literal["never", "writes", "always"] | dict[str, Any]
+    approver: Literal["user", "viewer", "editor", "admin"]
+    approval_hours: int
     trusted_results: bool
     timeout_seconds: int
 
