@@ -161,7 +161,13 @@ def answer(principal: Principal, tx: Transaction, approval_id: UUID, given: Answ
         InvalidArguments: edited arguments do not fit the tool's schema.
     """
     approval = get_approval(principal, tx, approval_id)
-    _require_approver(principal, approval)
+    if not may_answer(principal, approval):
+        who = (
+            "the user of the conversation is asked"
+            if approval.approver == "user"
+            else f"this needs {approval.approver}"
+        )
+        raise Forbidden(f"you cannot answer this question: {who}")
     return answer_as(tx, approval, principal.name, given, now)
 
 
@@ -289,16 +295,6 @@ def _can_see(principal: Principal, tx: Transaction, approval: Approval) -> bool:
     if principal.kind == "user":
         return principal.id == approval.user_id
     return principal.has_role("viewer") and users.can_read_session(principal, tx, approval.session_id)
-
-
-def _require_approver(principal: Principal, approval: Approval) -> None:
-    if not may_answer(principal, approval):
-        who = (
-            "the user of the conversation is asked"
-            if approval.approver == "user"
-            else f"this needs {approval.approver}"
-        )
-        raise Forbidden(f"you cannot answer this question: {who}")
 
 
 def _approver(value: str) -> Approver:

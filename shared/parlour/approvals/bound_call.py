@@ -57,10 +57,10 @@ def find_change(tx: Transaction, bound: JsonObject, bound_hash: str, tool: Tool 
     """
     if tool is None:
         return "The tool does not exist any more."
+    given = call["arguments"]
+    arguments = given if isinstance(given, dict) else {}
     try:
-        now = load_bound_call(
-            tx, tool, _object(call["arguments"]), UUID(str(call["user_id"])), UUID(str(call["binding_id"]))
-        )
+        now = load_bound_call(tx, tool, arguments, UUID(str(call["user_id"])), UUID(str(call["binding_id"])))
     except NotFound:
         return _CHANGES["principal"]
     if canonical_digest(now) == bound_hash:
@@ -100,7 +100,3 @@ def _all_texts(value: Json) -> Iterator[str]:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for child in children:
         yield from _all_texts(child)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}

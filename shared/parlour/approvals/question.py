@@ -27,16 +27,22 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
     """
     properties = (schema or {}).get("properties")
     known = properties if isinstance(properties, dict) else {}
-    return [
-        ArgumentRow(label, _value_text(value))
-        for name, argument in arguments.items()
-        for label, value in _labelled_values(_label(name, known.get(name)), argument)
-    ]
+    rows: list[ArgumentRow] = []
+    for name, argument in arguments.items():
+        label = _label(name, known.get(name))
+        if isinstance(argument, dict) and argument:
+            parts = ((_one_line(f"{label}, {part.replace('_', ' ')}"), value) for part, value in argument.items())
+            rows += [ArgumentRow(part_label, _value_text(value)) for part_label, value in parts]
+        else:
+            rows.append(ArgumentRow(label, _value_text(argument)))
+    return rows
 
 
 def question_text(tool: Tool, arguments: JsonObject) -> str:
     """Return the exact effect: the tool, by its schema's title or its name, and each argument on a line of its own."""
-    lines = [f"- {row.label}: {_quote_lines(row.value)}" for row in argument_rows(arguments, tool.schema)]
+    # Each further line of a value is marked, so that none of them reads as a line of the question.
+    rows = argument_rows(arguments, tool.schema)
+    lines = [f"- {row.label}: " + "\n  > ".join(row.value.splitlines()) for row in rows]
     return "\n".join([f"{_label(tool.name, tool.schema)}{':' if lines else ''}", *lines])
 
 
@@ -89,11 +95,6 @@ def closed_text(approval: Approval) -> str:
             return "The question is open."
 
 
-def _quote_lines(value: str) -> str:
-    """Return a value with each line but the first marked, so that none of them reads as a line of the question."""
-    return "\n  > ".join(value.splitlines())
-
-
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -101,12 +102,6 @@ def _one_line(text: str) -> str:
 def _label(name: str, definition: Json) -> str:
     title = definition.get("title") if isinstance(definition, dict) else None
     return _one_line(title if isinstance(title, str) and title.strip() else name.replace("_", " ").capitalize())
-
-
-def _labelled_values(label: str, argument: Json) -> list[tuple[str, Json]]:
-    if not isinstance(argument, dict) or not argument:
-        return [(label, argument)]
-    return [(_one_line(f"{label}, {name.replace('_', ' ')}"), value) for name, value in argument.items()]
 
 
 def _value_text(value: Json) -> str:
