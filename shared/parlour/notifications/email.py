@@ -64,7 +64,10 @@ class SmtpSender:
         message = make_message(notification, self.sender, self.public_url)
         server: smtplib.SMTP | None = None
         try:
-            server = self._connect()
+            parts = urlsplit(self.url)
+            if parts.scheme != "smtp" or not parts.hostname:
+                raise Misconfigured("SMTP_URL must be smtp://host:port")
+            server = smtplib.SMTP(parts.hostname, parts.port or 25, timeout=_SMTP_SECONDS)
             server.send_message(message)
         except smtplib.SMTPRecipientsRefused as error:
             [(code, answer)] = error.recipients.values()
@@ -78,12 +81,6 @@ class SmtpSender:
         finally:
             if server is not None:
                 server.close()
-
-    def _connect(self) -> smtplib.SMTP:
-        parts = urlsplit(self.url)
-        if parts.scheme != "smtp" or not parts.hostname:
-            raise Misconfigured("SMTP_URL must be smtp://host:port")
-        return smtplib.SMTP(parts.hostname, parts.port or 25, timeout=_SMTP_SECONDS)
 
 
 def _refusal(code: int, answer: bytes | str) -> ProviderUnavailable | ProviderRejected:

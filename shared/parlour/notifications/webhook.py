@@ -18,17 +18,7 @@ class WebhookSender:
 
     def send(self, notification: NotificationRow, /) -> None:
         """Post it; any 2xx is success. A receiver drops what it has by the idempotency key, so doubt is tried again."""
-        body = canonical_json(self._content(notification)).encode()
-        secret = self.receivers.read_secret(notification)
-        headers = {
-            "content-type": "application/json",
-            "idempotency-key": str(notification.id),
-            SIGNATURE_HEADER: sign_body(body, str(notification.id), secret, self.receivers.clock()),
-        }
-        require_success(notification, self.receivers.request(notification, notification.recipient, headers, body))
-
-    def _content(self, notification: NotificationRow) -> JsonObject:
-        return {
+        content: JsonObject = {
             "id": str(notification.id),
             "event": notification.event,
             "reason": notification.reason,
@@ -37,3 +27,11 @@ class WebhookSender:
             "at": notification.created_at.isoformat(),
             "url": console_link(self.public_url, notification.session_id),
         }
+        body = canonical_json(content).encode()
+        secret = self.receivers.read_secret(notification)
+        headers = {
+            "content-type": "application/json",
+            "idempotency-key": str(notification.id),
+            SIGNATURE_HEADER: sign_body(body, str(notification.id), secret, self.receivers.clock()),
+        }
+        require_success(notification, self.receivers.request(notification, notification.recipient, headers, body))
