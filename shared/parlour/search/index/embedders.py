@@ -134,7 +134,12 @@ class OpenAiCompatibleEmbedder:
             raise ProviderUnavailable(f"the embedding service answered {status}; it will be tried again")
         if status >= 300:
             raise ProviderRejected(f"the embedding service answered {status}; check its URL, key and model name")
-        return _checked(_read(response), len(batch), self.dimensions)
+        try:
+            data = sorted(response.json()["data"], key=lambda item: item["index"])
+            vectors = [item["embedding"] for item in data]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ProviderRejected("the embedding service's answer is not OpenAI's; check its URL") from error
+        return _checked(vectors, len(batch), self.dimensions)
 
 
 class BedrockRuntime(Protocol):
@@ -164,18 +169,13 @@ class BedrockEmbedder:
             answer = self._client.invoke_model(modelId=self.model, body=json.dumps(body))
             vector = json.loads(answer["body"].read())["embedding"]
         except ClientError as error:
-            raise _bedrock_error(error) from error
+            code = error.response["Error"]["Code"]
+            if code in _BUSY:
+                raise ProviderUnavailable(f"Bedrock answered {code}; it will be tried again") from error
+            raise ProviderRejected(f"Bedrock answered {code}; check the model's name, region and access") from error
         except (BotoCoreError, ValueError, KeyError) as error:
             raise ProviderUnavailable("Bedrock gave no vector; it will be tried again") from error
         return _checked([vector], 1, self.dimensions)[0]
-
-
-def _read(response: httpx2.Response) -> list[list[float]]:
-    try:
-        data = sorted(response.json()["data"], key=lambda item: item["index"])
-        return [item["embedding"] for item in data]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ProviderRejected("the embedding service's answer is not OpenAI's; check its URL") from error
 
 
 def _checked(vectors: list[list[float]], count: int, dimensions: int) -> list[list[float]]:
@@ -186,10 +186,3 @@ def _checked(vectors: list[list[float]], count: int, dimensions: int) -> list[li
     if not all((isinstance(value, int | float) and abs(value) <= _MAX_VALUE) for vector in vectors for value in vector):
         raise ProviderRejected("the embedding service gave what is no number; its model cannot embed this text")
     return vectors
-
-
-def _bedrock_error(error: ClientError) -> ProviderUnavailable | ProviderRejected:
-    code = error.response["Error"]["Code"]
-    if code in _BUSY:
-        return ProviderUnavailable(f"Bedrock answered {code}; it will be tried again")
-    return ProviderRejected(f"Bedrock answered {code}; check the model's name, region and access")

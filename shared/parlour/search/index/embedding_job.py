@@ -101,7 +101,11 @@ class EmbeddingJob(LeasedJob[PendingWork, datetime | None, bool]):
                 for type_id in services.database.run(self.principal, store.find_types_to_backfill):
                     services.backfill(services.database, tenant_id, type_id, services.clock(), self.seconds_left)
             elif waiting.is_reembedding or waiting.old_vectors_since is not None:
-                reembedding.run_batch(_reembedding_run(self))
+                services = self.dependencies
+                move = reembedding.ReembeddingRun(
+                    services.database, self.principal, services.spaces, _budget(self), BATCH_ROWS
+                )
+                reembedding.run_batch(move)
         except SpendRefused as problem:
             raise JobFailed(problem.code) from problem
         return None
@@ -211,12 +215,6 @@ def _budget(work: EmbeddingJob) -> embedding_budget.EmbeddingBudget:
     services = work.dependencies
     return embedding_budget.EmbeddingBudget(
         services.database, work.principal, services.default_cap, work.leased_until, services.clock
-    )
-
-
-def _reembedding_run(work: EmbeddingJob) -> reembedding.ReembeddingRun:
-    return reembedding.ReembeddingRun(
-        work.dependencies.database, work.principal, work.dependencies.spaces, _budget(work), BATCH_ROWS
     )
 
 

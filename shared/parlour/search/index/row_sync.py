@@ -62,7 +62,11 @@ def sync_rows(
         (row.id, draft) for _, difference in differences for row, draft in difference.unchanged if not row.has_vector
     ]
     missing += [(row_id, draft) for row_id, _, draft in new]
-    store.add_vectors(tx, vectors.space, {row_id: _vector(vectors, draft.content) for row_id, draft in missing})
+    try:
+        by_row = {row_id: vectors.by_text[draft.content] for row_id, draft in missing}
+    except KeyError:
+        raise Conflict("these documents were changed by someone else; apply again") from None
+    store.add_vectors(tx, vectors.space, by_row)
 
 
 def sync_rows_without_vectors(tx: Transaction, entry: OwnerRows, stored: Sequence[StoredRow], now: datetime) -> int:
@@ -83,10 +87,3 @@ def _rows_to_update(entry: OwnerRows, difference: RowDiff) -> list[tuple[UUID, R
         for row, draft in difference.unchanged
         if entry.is_owner_changed or row.metadata != draft.metadata
     ]
-
-
-def _vector(vectors: Vectors, text: str) -> Sequence[float]:
-    try:
-        return vectors.by_text[text]
-    except KeyError:
-        raise Conflict("these documents were changed by someone else; apply again") from None
