@@ -43,9 +43,12 @@ class AnswerFollower:
         answering = self._answering_turns(tx)
         turn_ids = {one.turn_id for one in answering if one.turn_id}
         has_ended = bool(answering) and all(one.turn_id and one.turn_state != "open" for one in answering)
-        if self.number is None and not self._find_beginning(tx, turn_ids):
-            return AnswerProgress(is_over=has_ended)
-        read = event_feed.list_events(principal, tx, self.session_id, self.number or 0, _EVENTS_PER_LOOK)
+        if self.number is None:
+            first = [event.number for turn_id in turn_ids if (event := store.find_first_event(tx, turn_id))]
+            if not first:
+                return AnswerProgress(is_over=has_ended)
+            self.number = min(first) - 1
+        read = event_feed.list_events(principal, tx, self.session_id, self.number, _EVENTS_PER_LOOK)
         if read:
             self.number = read[-1].number
         events = [event for event in read if event.turn_id in turn_ids]
@@ -66,13 +69,6 @@ class AnswerFollower:
         if not is_known or (self.message_id and not messages):
             return []
         return [*(one for one in messages if not one.answers), *results]
-
-    def _find_beginning(self, tx: Transaction, turn_ids: set[UUID]) -> bool:
-        """Set the place before the first event of these turns; False while there is none."""
-        first = [event.number for turn_id in turn_ids if (event := store.find_first_event(tx, turn_id))]
-        if first:
-            self.number = min(first) - 1
-        return bool(first)
 
 
 def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[UUID] = ()) -> Mapping[UUID, int]:

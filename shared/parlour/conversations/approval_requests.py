@@ -8,7 +8,6 @@ from parlour.approvals.approvals import AskedCall
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
 from parlour.conversations import untrusted_text
-from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.journal import ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.shown_level import read_shown_level
@@ -120,29 +119,19 @@ def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
     )
     own = [one for one in found if one.approver == "user"]
     others = [one for one in found if one.approver != "user" and one.created_at >= running.turn.frozen_at]
+    text = question.effects_text(others) if asked_now else ""
+    if not own:
+        return OpenQuestions(text)
     words = running.canned_texts
-    text = "\n\n".join(filter(None, (question.effects_text(others) if asked_now else "", _questions_text(words, own))))
-    return OpenQuestions(text, _buttons(words, own[0]) if len(own) == 1 else ())
-
-
-def _questions_text(words: CannedTexts, asked: Sequence[Approval]) -> str:
-    """Return the questions to the user between the words that ask and those that say what to answer."""
-    if not asked:
-        return ""
-    answer = words.find("question_answer" if len(asked) == 1 else "questions_answer")
-    parts = (
-        words.find("question"),
-        question.effects_text(asked),
-        answer.replace("{until}", question.until_text(asked)),
-    )
-    return "\n\n".join(parts)
-
-
-def _buttons(words: CannedTexts, approval: Approval) -> list[JsonObject]:
-    return [
-        {"id": button_id(approval.id, "approve"), "title": words.find("question_yes")},
-        {"id": button_id(approval.id, "refuse"), "title": words.find("question_no")},
-    ]
+    answer = words.find("question_answer" if len(own) == 1 else "questions_answer")
+    how_to_answer = answer.replace("{until}", question.until_text(own))
+    asking = "\n\n".join((words.find("question"), question.effects_text(own), how_to_answer))
+    text = "\n\n".join(filter(None, (text, asking)))
+    if len(own) > 1:
+        return OpenQuestions(text)
+    yes: JsonObject = {"id": button_id(own[0].id, "approve"), "title": words.find("question_yes")}
+    no: JsonObject = {"id": button_id(own[0].id, "refuse"), "title": words.find("question_no")}
+    return OpenQuestions(text, [yes, no])
 
 
 def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: JsonObject) -> bool:

@@ -194,7 +194,7 @@ def resolve_attachments(
     return [
         _attachment_from_file(found.files[one.file_id], uuid7(now))
         if one.file_id
-        else _read_uploaded(media, _get_upload(found, one.upload_id))
+        else _read_uploaded(media, found, one.upload_id)
         for one in references
     ]
 
@@ -215,20 +215,16 @@ def get_own_session(principal: Principal, tx: Transaction, session_id: UUID) -> 
     return session
 
 
-def _get_upload(found: _ReferencedContent, upload_id: UUID | None) -> PendingUpload:
+def _already_sent_error(name: str) -> Conflict:
+    return Conflict(f"attachments: {name} was sent with another message already; upload it again")
+
+
+def _read_uploaded(media: UploadStore, found: _ReferencedContent, upload_id: UUID | None) -> NewAttachment:
     upload = found.uploads.get(upload_id) if upload_id else None
     if upload is None:
         raise NotFound(f"attachments: upload {upload_id} not found in this session")
     if upload.is_sent:
         raise _already_sent_error(upload.name)
-    return upload
-
-
-def _already_sent_error(name: str) -> Conflict:
-    return Conflict(f"attachments: {name} was sent with another message already; upload it again")
-
-
-def _read_uploaded(media: UploadStore, upload: PendingUpload) -> NewAttachment:
     data = media.get(upload.object_key, MAX_ATTACHMENT_BYTES)
     if data is None:
         raise Conflict(f"attachments: {upload.name} has not arrived; upload it with its form, then send the message")

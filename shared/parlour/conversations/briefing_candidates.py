@@ -54,7 +54,14 @@ def record_candidates(focus_record: FocusRecord | None, tools: Sequence[Tool]) -
         Source("entities", str(focus_record.id)),
         title=focus_record.linked_records.handle,
     )
-    return [record, *_linked_record_items(focus_record, tools)]
+    has_tool = any(tool.name == GET_LINKED_ENTITIES.name for tool in tools)
+    texts = list(render_variants(focus_record.linked_records, has_tool=has_tool))
+    if not texts:
+        return [record]
+    also = tuple(Source("handles", one.handle) for one in focus_record.linked_records.records)
+    source = Source("edges", str(focus_record.id))
+    linked = Item(SourceKind.LINKED, texts[0], source, tuple(texts[1:]), title="linked records", further_sources=also)
+    return [record, linked]
 
 
 def surrounding_candidates(
@@ -102,10 +109,13 @@ def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecor
     if found is None or found.pulse is None:
         return []
     pulse, version = found.pulse, Source("pulses", str(focus_record.id), found.pulse.version)
-    text, also = (
-        render_for_briefing(pulse, token_counter.count_tokens),
-        _existing_sources(principal, tx, _parse_sources(pulse.source_ids), now),
+    text = render_for_briefing(pulse, token_counter.count_tokens)
+    # Without deleted sources: a Pulse may tell of a deletion, and that is no news which has it told anew.
+    sources = _parse_sources(pulse.source_ids)
+    changes = neighbourhood.find_changes_since(
+        principal, tx, now, [(one.table, one.id) for one in sources], includes_changes=False
     )
+    also = tuple(one for one in sources if (one.table, one.id) not in changes.unavailable_sources)
     items = [Item(SourceKind.PULSE, text, version, classification=pulse.level, title="Pulse", further_sources=also)]
     if found.changes_text:
         rows = [row for one in found.changes for row in one.source_ids]
@@ -122,26 +132,6 @@ def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecor
             )
         )
     return items
-
-
-def _existing_sources(
-    principal: Principal, tx: Transaction, sources: Sequence[Source], now: datetime
-) -> tuple[Source, ...]:
-    """Those that were not deleted: a Pulse may tell of a deletion, and that is no news which has it told anew."""
-    found = neighbourhood.find_changes_since(
-        principal, tx, now, [(one.table, one.id) for one in sources], includes_changes=False
-    )
-    return tuple(one for one in sources if (one.table, one.id) not in found.unavailable_sources)
-
-
-def _linked_record_items(focus_record: FocusRecord, listed: Sequence[Tool]) -> list[Item]:
-    more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
-    texts = list(render_variants(focus_record.linked_records, has_tool=more))
-    if not texts:
-        return []
-    also = tuple(Source("handles", one.handle) for one in focus_record.linked_records.records)
-    source = Source("edges", str(focus_record.id))
-    return [Item(SourceKind.LINKED, texts[0], source, tuple(texts[1:]), title="linked records", further_sources=also)]
 
 
 def _document_tree_items(

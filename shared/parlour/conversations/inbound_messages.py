@@ -298,13 +298,15 @@ def _stop_running_turn(
 def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, now: datetime) -> UUID:
     """Store the line that tells somebody to wait, and return its outbox row."""
     outbox_id, notice_id = uuid7(now), uuid7(now)
+    persona = bindings.load_persona(tx, message.binding_id)
+    texts = CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()
     store.insert_notice(
         tx,
         message_id=notice_id,
         session_id=message.session_id,
         binding_id=message.binding_id,
         channel=message.channel,
-        body=_rate_limit_text(tx, message.binding_id),
+        body=texts.find("too_many_messages"),
         now=now,
     )
     delivery = outbox.NewDelivery(
@@ -312,12 +314,6 @@ def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, no
     )
     outbox.enqueue(tx, delivery, now)
     return outbox_id
-
-
-def _rate_limit_text(tx: Transaction, binding_id: UUID) -> str:
-    persona = bindings.load_persona(tx, binding_id)
-    texts = CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()
-    return texts.find("too_many_messages")
 
 
 def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:

@@ -1,6 +1,6 @@
 """What the tools of a turn did to records, as its feed tells it: what was done, and what is stored since."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
@@ -21,19 +21,14 @@ def record_events(principal: Principal, tx: Transaction, operations: Sequence[Re
     handles = list(dict.fromkeys(handle for one in operations for handle in (one.handle, one.target) if handle))
     stored = {entity.handle: entity for entity in crud.find_records(principal, tx, handles)}
     written = dict.fromkeys(one.handle for one in operations if one.action in ("create", "update"))
-    told: EventList = [
-        ("operation", _operation_payload(one, stored))
-        for one in operations
-        if (one.handle in stored and (not one.target or one.target in stored))
-    ]
+    told: EventList = []
+    for one in operations:
+        if one.handle in stored and (not one.target or one.target in stored):
+            done: JsonObject = {"action": one.action, "status": "success", **_record_identity(stored[one.handle])}
+            if one.target:
+                done |= {"relation": one.relation, "other_record": _record_identity(stored[one.target])}
+            told.append(("operation", done))
     return told + [("entity_patch", _record_payload(stored[handle])) for handle in written if handle in stored]
-
-
-def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> JsonObject:
-    told: JsonObject = {"action": one.action, "status": "success", **_record_identity(stored[one.handle])}
-    return (
-        {**told, "relation": one.relation, "other_record": _record_identity(stored[one.target])} if one.target else told
-    )
 
 
 def _record_identity(entity: Record) -> JsonObject:

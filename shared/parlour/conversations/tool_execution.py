@@ -43,12 +43,14 @@ def run_requested_tools(
     An effect whose outcome nobody knows is not run again: the model is told, and a person decides. Once somebody stops
     the turn, a read is cut and nothing more is begun; an effect that was begun ends as it must.
     """
-    done = [
-        _cancel_request(turn_context, step.step_number, request)
-        if turn_context.stop.cause and not _has_begun(turn_context, step.step_number, request)
-        else _run_request(turn_context, loaded_turn, step.step_number, request)
-        for request in step.requests
-    ]
+    done: list[FinishedCall] = []
+    for request in step.requests:
+        call = turn_context.unfinished_calls.get((step.step_number, request.call_id))
+        has_begun = call is not None and call.state == "running"
+        if turn_context.stop.cause and not has_begun:
+            done.append(_cancel_request(turn_context, step.step_number, request))
+        else:
+            done.append(_run_request(turn_context, loaded_turn, step.step_number, request))
     ran = replace(journal, finished_calls=(*journal.finished_calls, *done))
     turn_context.has_untrusted_text |= untrusted_text.has_outside_results(loaded_turn.tools, ran)
     return ran
@@ -101,11 +103,6 @@ def reserve_effect(tx: Transaction, turn_id: UUID, effect: PlannedEffect) -> Non
     """Reserve the effect under its idempotency key. A repeat changes nothing."""
     call = effect.call
     calls.reserve_call(tx, turn_id, call, effect.tool, idempotency_key(turn_id, call.step, call.call_id))
-
-
-def _has_begun(turn_context: TurnContext, step: int, request: ToolRequest) -> bool:
-    found = turn_context.unfinished_calls.get((step, request.call_id))
-    return found is not None and found.state == "running"
 
 
 def _cancel_request(turn_context: TurnContext, step: int, request: ToolRequest) -> FinishedCall:

@@ -159,7 +159,8 @@ def _begin_turn(
                 work_due.schedule(tx, "session", session_id, until)
             is_followed = _is_followed(lease, inputs)
             told = tell_of_beginning(tx, lease, turn, now) if is_followed else lease
-            return told, turn, tuple(inputs), _find_newest_received(tx, turn, inputs)
+            has_received = any(one.channel != "web" for one in inputs)
+            return told, turn, tuple(inputs), store.find_newest_received(tx, turn.id) if has_received else None
         # A turn whose messages are gone has nothing to say; left open, it would stand before all that comes
         # after it.
         log.warning("empty_turn_closed", turn_id=turn.id, session_id=lease.id)
@@ -192,12 +193,6 @@ def _leave_wake(tx: Transaction, principal: Principal, session_id: UUID, now: da
         log.warning("session_not_found", tenant_id=principal.tenant_id, session_id=session_id)
     if is_held is False:
         raise LeaseHeld(retry_after=1)
-
-
-def _find_newest_received(
-    tx: Transaction, turn: OpenTurn, inputs: Sequence[InboundMessage]
-) -> ReceivedMessageRow | None:
-    return store.find_newest_received(tx, turn.id) if any(one.channel != "web" for one in inputs) else None
 
 
 def _is_followed(lease: Lease, inputs: Sequence[InboundMessage]) -> bool:

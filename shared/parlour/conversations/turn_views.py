@@ -56,19 +56,15 @@ def read_transcript_page(
 
     A cursor is the id of the oldest message of the page before it: one that was erased meanwhile leads nowhere.
     """
-    before_id = _parse_message_id(cursor) if cursor else None
+    try:
+        before_id = UUID(cursor) if cursor else None
+    except ValueError:
+        raise InvalidRequest(INVALID_CURSOR) from None
     rows = read_transcript(principal, tx, session_id, limit + 1, before_id)
     if before_id and not rows:
         raise InvalidRequest("cursor: no messages are before this one any more; load the conversation again")
     shown = rows[-limit:]
     return TranscriptPage(shown, str(shown[0].id) if len(rows) > limit else "")
-
-
-def _parse_message_id(cursor: str) -> UUID:
-    try:
-        return UUID(cursor)
-    except ValueError:
-        raise InvalidRequest(INVALID_CURSOR) from None
 
 
 def read_transcript(

@@ -104,7 +104,9 @@ def _read_outside_text(turn: PastTurn, is_outside: OutsideCheck) -> bool:
     late = filter(None, (user_message.late_result_body(str(one.text)) for one in turn.user_messages))
     if turn.attachments or any(_is_from_outside(body, is_outside) for body in late):
         return True
-    blocks = [block for message in turn.tool_messages for block in _blocks(message)]
+    contents = [message.get("content") for message in turn.tool_messages]
+    lists = [content for content in contents if isinstance(content, list)]
+    blocks = [block for content in lists for block in content if isinstance(block, dict)]
     names = {str(block["id"]): str(block["name"]) for block in blocks if block.get("type") == "tool_use"}
     own = {f"failed: {code}" for code in _PARLOURS_CODES}
     return any(
@@ -112,8 +114,3 @@ def _read_outside_text(turn: PastTurn, is_outside: OutsideCheck) -> bool:
         for block in blocks
         if block.get("type") == "tool_result"
     )
-
-
-def _blocks(message: JsonObject) -> list[JsonObject]:
-    content = message.get("content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []

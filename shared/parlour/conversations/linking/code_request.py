@@ -13,7 +13,7 @@ from uuid import UUID
 from parlour.channels import outbox, outgoing_message, templates
 from parlour.channels.outbox import NewDelivery, PendingReply
 from parlour.conversations.linking import link_codes, store
-from parlour.conversations.linking.store import ContactRow, NewLink
+from parlour.conversations.linking.store import NewLink
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, NotFound
 from parlour.infra.ids import uuid7
@@ -124,7 +124,19 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
     if before.phone_last_day >= link_codes.MAX_CODES_PER_DAY:
         raise Conflict("too many codes were requested today: try again tomorrow")
     contact = _enqueue_code(asking, tx)
-    store.insert_link(tx, _new_link(asking, user.id, contact), asking.now)
+    link = NewLink(
+        link_id=asking.link_id,
+        user_id=user.id,
+        binding_id=asking.binding.id,
+        session_id=asking.session_id,
+        contact_id=contact.user_id if contact else None,
+        is_new=contact is not None and contact.is_new,
+        message_id=asking.message_id if contact else None,
+        phone=asking.phone,
+        code_hash=asking.code_hash,
+        expires_at=asking.expires_at,
+    )
+    store.insert_link(tx, link, asking.now)
     if contact is None or contact.session_id is None:
         return RequestedCode(asking.link_id, asking.expires_at, None)
     work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
@@ -152,7 +164,15 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     if known and known.session_id:
         contact = _Contact(known.user_id, known.session_id, is_new=False)
     else:
-        contact = _create_contact(asking, tx, known)
+        created = users.find_or_create_contact(
+            tx,
+            channel=PHONE_CHANNEL,
+            address=asking.phone,
+            display_name=None,
+            binding_id=asking.binding.id,
+            now=asking.now,
+        )
+        contact = _Contact(created.user_id, created.session_id, is_new=known is None)
     store.insert_code_message(
         tx,
         message_id=asking.message_id,
@@ -166,30 +186,3 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     )
     outbox.enqueue(tx, reply, asking.now)
     return contact
-
-
-def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | None) -> _Contact:
-    contact = users.find_or_create_contact(
-        tx,
-        channel=PHONE_CHANNEL,
-        address=asking.phone,
-        display_name=None,
-        binding_id=asking.binding.id,
-        now=asking.now,
-    )
-    return _Contact(contact.user_id, contact.session_id, is_new=known is None)
-
-
-def _new_link(asking: _CodeRequest, user_id: UUID, contact: _Contact | None) -> NewLink:
-    return NewLink(
-        link_id=asking.link_id,
-        user_id=user_id,
-        binding_id=asking.binding.id,
-        session_id=asking.session_id,
-        contact_id=contact.user_id if contact else None,
-        is_new=contact is not None and contact.is_new,
-        message_id=asking.message_id if contact else None,
-        phone=asking.phone,
-        code_hash=asking.code_hash,
-        expires_at=asking.expires_at,
-    )

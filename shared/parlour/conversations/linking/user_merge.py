@@ -45,7 +45,9 @@ def merge_user(
         return before
     joined = database.run(principal, partial(_try_code, principal, link_id, user_id, given, uuid7(now), now))
     if isinstance(joined, int):
-        raise InvalidRequest(_wrong_code_message(joined))
+        if joined < 1:
+            raise InvalidRequest("wrong code, and no attempts are left; request a new code")
+        raise InvalidRequest(f"wrong code; {joined} {'attempt' if joined == 1 else 'attempts'} left")
     log.info("phone_linked", tenant_id=principal.tenant_id, link_id=link_id, session_id=joined.session_id)
     return joined
 
@@ -59,12 +61,6 @@ def _try_code(
         raise NotFound(_EXPIRED)
     if not link_codes.hashes_equal(tried.code_hash, given) or tried.contact_id is None:
         return link_codes.MAX_ATTEMPTS - tried.attempt_count
-    return _merge(principal, link_id, user_id, given, audited, now, tx)
-
-
-def _merge(
-    principal: Principal, link_id: UUID, user_id: UUID, given: bytes, audited: UUID, now: datetime, tx: Transaction
-) -> MergedUser:
     tx.read_as(system_principal(principal.tenant_id))  # what the visitor created becomes somebody else's here
     link = store.lock_link(tx, link_id, user_id, given)
     if link is None:
@@ -118,9 +114,3 @@ def _find_earlier_merge(tx: Transaction, link_id: UUID, user_id: UUID, given: by
         return None
     main = store.find_main_session(tx, linked.contact_id, linked.binding_id) or linked.session_id
     return MergedUser(linked.contact_id, main) if main else None
-
-
-def _wrong_code_message(left: int) -> str:
-    if left < 1:
-        return "wrong code, and no attempts are left; request a new code"
-    return f"wrong code; {left} {'attempt' if left == 1 else 'attempts'} left"

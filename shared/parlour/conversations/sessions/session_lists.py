@@ -89,23 +89,20 @@ def list_own_sessions(
     """
     if principal.kind != "user" or principal.id is None:
         return Page([])
+    after: tuple[bool, datetime, UUID] | None = None
+    if cursor:
+        is_pinned, at, session_id = decode_position(cursor, bool, parse_time, UUID)
+        after = is_pinned, at, session_id
     rows = store.list_own_sessions(
         tx,
         principal.id,
         binding_id,
         entity_id=entity_id,
         archived=is_archived,
-        after=_own_position(cursor),
+        after=after,
         limit=limit + 1,
     )
     return cut_page(rows, limit, lambda session: (session.pinned_at is not None, session.last_active_at, session.id))
-
-
-def _own_position(cursor: str) -> tuple[bool, datetime, UUID] | None:
-    if not cursor:
-        return None
-    is_pinned, at, session_id = decode_position(cursor, bool, parse_time, UUID)
-    return is_pinned, at, session_id
 
 
 def find_latest_session(principal: Principal, tx: Transaction, binding_id: UUID, entity_id: UUID | None) -> UUID | None:

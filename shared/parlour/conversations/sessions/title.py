@@ -76,7 +76,8 @@ def make_title(text: str) -> str:
         readable = "".join(" " if unicodedata.category(one) in {"Cc", "Cs", "Zl", "Zp"} else one for one in part)
         said = _without_greeting(" ".join(_MARKUP.sub("", readable.strip()).split()))
         if sum(character.isalnum() for character in said) >= _MIN_TITLE_CHARS:
-            return _capitalised(_shortened(said.rstrip(_TRAILING_MARKS)))
+            title = _shortened(said.rstrip(_TRAILING_MARKS))
+            return title[:1].upper() + title[1:]
     return ""
 
 
@@ -91,22 +92,13 @@ def _shortened(text: str) -> str:
     if len(text) <= MAX_TITLE_CHARS:
         return text
     room = text[: MAX_TITLE_CHARS - 1]
-    words = (
-        room.rsplit(" ", 1)[0]
-        if " " in room[MAX_TITLE_CHARS // 2 :]
-        else text[: _last_cut_position(text, MAX_TITLE_CHARS - 1)]
-    )
+    if " " in room[MAX_TITLE_CHARS // 2 :]:
+        words = room.rsplit(" ", 1)[0]
+    else:
+        end = len(room)
+        while end > 1 and (  # no combining sign is cut off from its letter
+            unicodedata.category(text[end]) in _COMBINING_CATEGORIES or unicodedata.category(text[end - 1]) == "Cf"
+        ):
+            end -= 1
+        words = text[:end]
     return words.rstrip(_TRAILING_MARKS + "?") + _ELLIPSIS
-
-
-def _last_cut_position(text: str, end: int) -> int:
-    """Return the last position up to `end` at which no combining sign is cut off from its letter."""
-    while end > 1 and (
-        unicodedata.category(text[end]) in _COMBINING_CATEGORIES or unicodedata.category(text[end - 1]) == "Cf"
-    ):
-        end -= 1
-    return end
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
