@@ -1,6 +1,6 @@
 """Changes of records by a turn's tools, applied to the agent's notes at once and without a model. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -33,7 +33,12 @@ class RecordChanges:
 def record_changes_of_call(tool: Tool, result: JsonObject) -> RecordChanges | None:
     """Return the record operations of a successful call; None when there are none."""
     found = tuple(read_operations(tool, result)) if result.get("ok") is not False else ()
-    return RecordChanges(found, dict(_result_names(result))) if found else None
+    if not found:
+        return None
+    created = result.get("entities_created")
+    written = (result, *(created if isinstance(created, list) else []))
+    named = [one for one in written if isinstance(one, dict) and one.get("entity") and one.get("name")]
+    return RecordChanges(found, {str(one["entity"]): str(one["name"]) for one in named})
 
 
 def apply_record_changes(state: AgentState, calls: Sequence[RecordChanges], now: datetime) -> AgentState:
@@ -79,10 +84,3 @@ def _apply_operation(state: AgentState, operation: RecordOperation, names: dict[
 
 def _entity(handle: str, names: dict[str, str]) -> Entity:
     return Entity(handle, handle.partition("/")[0], clean_line(names.get(handle), MAX_NAME_CHARS))
-
-
-def _result_names(result: JsonObject) -> Iterator[tuple[str, str]]:
-    created = result.get("entities_created")
-    for one in (result, *(created if isinstance(created, list) else [])):
-        if isinstance(one, dict) and (name := (str(one["name"]) if one.get("entity") and one.get("name") else "")):
-            yield str(one["entity"]), name

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from parlour.memory.agent_state.agent_state import AgentState, Assumption, Dependency, Entity
+from parlour.memory.agent_state.agent_state import AgentState
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 
 _STATUS_LABELS = {"active": "open", "resolved": "done", "discarded": "given up"}
@@ -51,23 +51,21 @@ def render_items(state: AgentState, session_id: UUID, version: int) -> list[Item
         *_hypothesis_lines(state),
         *_understanding_lines(state),
     ]
-    return [
-        _prompt_item(line, place, Source("agent_states", f"{session_id}/{line.path}", version))
-        for place, line in enumerate(told)
-    ]
-
-
-def _prompt_item(line: _StateLine, position: int, source: Source) -> Item:
-    records = [Source("handles", one) for one in line.handles]
-    also = (*records, *(Source("summaries", str(one)) for one in line.summaries))
-    return Item(
-        SourceKind.STATE,
-        line.text,
-        source,
-        score=line.score + position * _POSITION_WEIGHT,
-        title=f"note: {line.path}",
-        further_sources=also,
-    )
+    items: list[Item] = []
+    for place, line in enumerate(told):
+        records = [Source("handles", one) for one in line.handles]
+        summaries = [Source("summaries", str(one)) for one in line.summaries]
+        items.append(
+            Item(
+                SourceKind.STATE,
+                line.text,
+                Source("agent_states", f"{session_id}/{line.path}", version),
+                score=line.score + place * _POSITION_WEIGHT,
+                title=f"note: {line.path}",
+                further_sources=(*records, *summaries),
+            )
+        )
+    return items
 
 
 def _item_lines(state: AgentState) -> Iterator[_StateLine]:
@@ -89,15 +87,12 @@ def _item_lines(state: AgentState) -> Iterator[_StateLine]:
 
 def _assumption_lines(state: AgentState) -> Iterator[_StateLine]:
     for one in state.assumptions:
-        score = _ASSUMPTION_SCORE if one.confidence else _REFUTED_SCORE
-        yield _StateLine(f"assumptions/{one.id}", _assumption_text(one), score, summaries=one.summaries)
-
-
-def _assumption_text(assumption: Assumption) -> str:
-    if not assumption.confidence:
-        return f"- refuted {assumption.id}: {assumption.hypothesis}"
-    because = f" (since {'; '.join(assumption.evidence)})" if assumption.evidence else ""
-    return f"- assumed {assumption.id}, {assumption.confidence:.0%}: {assumption.hypothesis}{because}"
+        if one.confidence:
+            because = f" (since {'; '.join(one.evidence)})" if one.evidence else ""
+            text, score = f"- assumed {one.id}, {one.confidence:.0%}: {one.hypothesis}{because}", _ASSUMPTION_SCORE
+        else:
+            text, score = f"- refuted {one.id}: {one.hypothesis}", _REFUTED_SCORE
+        yield _StateLine(f"assumptions/{one.id}", text, score, summaries=one.summaries)
 
 
 def _expectation_lines(state: AgentState) -> Iterator[_StateLine]:
@@ -117,16 +112,9 @@ def _hypothesis_lines(state: AgentState) -> Iterator[_StateLine]:
 def _understanding_lines(state: AgentState) -> Iterator[_StateLine]:
     known = state.current_understanding
     if entities := known.entities[-_MAX_NAMED:]:
-        text = f"- records: {', '.join(map(_entity_text, entities))}"
-        yield _StateLine("entities", text, _RECORDS_SCORE, [one.id for one in entities])
+        records = ", ".join(f"{one.id} {one.name}" if one.name else one.id for one in entities)
+        yield _StateLine("entities", f"- records: {records}", _RECORDS_SCORE, [one.id for one in entities])
     if links := known.dependencies[-_MAX_NAMED:]:
+        named = ", ".join(f"{one.source} {one.rel or '->'} {one.target}" for one in links)
         ends = list(dict.fromkeys(end for one in links for end in (one.source, one.target)))
-        yield _StateLine("dependencies", f"- links: {', '.join(map(_link_text, links))}", _LINKS_SCORE, ends)
-
-
-def _entity_text(entity: Entity) -> str:
-    return f"{entity.id} {entity.name}" if entity.name else entity.id
-
-
-def _link_text(link: Dependency) -> str:
-    return f"{link.source} {link.rel or '->'} {link.target}"
+        yield _StateLine("dependencies", f"- links: {named}", _LINKS_SCORE, ends)

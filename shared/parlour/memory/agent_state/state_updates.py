@@ -246,8 +246,15 @@ def apply_updates(
     """
     applying = _StateUpdate(state, known_handles, summary_version, now.isoformat())
     applying.apply_each("items", item_updates, applying.update_item)
+    handlers: Mapping[str, Callable[[JsonObject], None]] = {
+        "entities": applying.update_entity,
+        "dependencies": applying.update_dependency,
+        "assumptions": applying.update_assumption,
+        "expectations": applying.update_expectation,
+        "tentative_hypotheses": applying.update_hypothesis,
+    }
     for place, one in enumerate(_list_updates(updates)):
-        for name, take in _section_handlers(applying).items():
+        for name, take in handlers.items():
             applying.apply_each(f"updates[{place}].{name}", _section(one, name), take)
     return UpdateResult(applying.state, applying.applied_count, tuple(applying.rejected))
 
@@ -258,16 +265,6 @@ def proposed_handles(item_updates: Json, updates: Json) -> set[str]:
     for one in (*_parse_list(item_updates), *_list_updates(updates)):
         found |= _find_handles(one)
     return found
-
-
-def _section_handlers(applying: _StateUpdate) -> Mapping[str, Callable[[JsonObject], None]]:
-    return {
-        "entities": applying.update_entity,
-        "dependencies": applying.update_dependency,
-        "assumptions": applying.update_assumption,
-        "expectations": applying.update_expectation,
-        "tentative_hypotheses": applying.update_hypothesis,
-    }
 
 
 def _section(update: JsonObject, name: str) -> Json:

@@ -58,9 +58,18 @@ class CheckedAnswer:
 
     def with_reviews(self, result: ReviewResult) -> "CheckedAnswer":
         """Return the answer after the second look. Values that exclude each other are rejected, supported or not."""
-        candidates, excluded = _separate_contradictions((*self.candidates, *result.candidates))
-        rejected = (*self.rejected, *result.rejected, *excluded)
-        return CheckedAnswer(candidates, rejected, self.episodes, doubted_ids=result.doubted_ids)
+        proposed = (*self.candidates, *result.candidates)
+        excluded = [one for one in proposed if any(_excludes(one, other) for other in proposed)]
+        contradicting = (
+            RejectedFact(one.key, "contradicting", "", one.confidence, one.message_ids, one.origin, one.answers)
+            for one in excluded
+        )
+        return CheckedAnswer(
+            tuple(one for one in proposed if one not in excluded),
+            (*self.rejected, *result.rejected, *contradicting),
+            self.episodes,
+            doubted_ids=result.doubted_ids,
+        )
 
 
 def check_answer(
@@ -176,7 +185,8 @@ def _find_review(
 ) -> Review | None:
     """Return the second look that a candidate needs which changes or ends something, is critical or uncertain."""
     live = [fact for fact in known if fact.is_live]
-    is_uncertain = candidate.confidence < second_look.MIN_CERTAINTY or _is_of_group(candidate)
+    is_of_group = candidate.answers is not None and candidate.answers.first.get("subject") == "group"
+    is_uncertain = candidate.confidence < second_look.MIN_CERTAINTY or is_of_group
     others = [one for one in proposed if one is not candidate and one.key == candidate.key]
     is_denied = any(_excludes(candidate, other) for other in others)
     if candidate.is_retraction:
@@ -197,19 +207,6 @@ def _find_review(
     return None
 
 
-def _is_of_group(candidate: FactCandidate) -> bool:
-    return candidate.answers is not None and candidate.answers.first.get("subject") == "group"
-
-
-def _separate_contradictions(
-    candidates: Sequence[FactCandidate],
-) -> tuple[tuple[FactCandidate, ...], tuple[RejectedFact, ...]]:
-    """Separate the candidates from those that exclude each other, all of which are rejected."""
-    excluded = [one for one in candidates if any(_excludes(one, other) for other in candidates)]
-    rest = tuple(one for one in candidates if one not in excluded)
-    return rest, tuple(_rejection(one, "contradicting") for one in excluded)
-
-
 def _excludes(one: FactCandidate, other: FactCandidate) -> bool:
     """Return whether two statements of one message cannot both be so: that a value holds and is over, or two values of
     a key of which a person has exactly one."""
@@ -217,27 +214,12 @@ def _excludes(one: FactCandidate, other: FactCandidate) -> bool:
         return False
     if one.is_retraction != other.is_retraction:
         return not one.value or not other.value or merge_rules.is_same_value(one.value, other.value)
-    is_exclusive = one.key in fact_keys.EXCLUSIVE_KEYS and not one.is_retraction
-    return is_exclusive and not _is_compatible(one.value, other.value)
-
-
-def _is_compatible(value: str, other: str) -> bool:
-    return (
-        merge_rules.is_same_value(value, other)
-        or merge_rules.is_more_specific(value, other)
-        or merge_rules.is_more_specific(other, value)
-    )
-
-
-def _rejection(candidate: FactCandidate, decision: RejectedDecision) -> RejectedFact:
-    return RejectedFact(
-        candidate.key,
-        decision,
-        "",
-        candidate.confidence,
-        candidate.message_ids,
-        candidate.origin,
-        candidate.answers,
+    if one.is_retraction or one.key not in fact_keys.EXCLUSIVE_KEYS:
+        return False
+    return not (
+        merge_rules.is_same_value(one.value, other.value)
+        or merge_rules.is_more_specific(one.value, other.value)
+        or merge_rules.is_more_specific(other.value, one.value)
     )
 
 

@@ -66,19 +66,14 @@ def split_lines(
 def render_transcript(window: ExtractionWindow, agent_name: str) -> str:
     """Return the window as a model reads it: the user's own messages with numbers, the replies shortened."""
     numbers = {line.id: number for number, line in window.numbered_user_lines().items()}
-    return "\n".join(
-        _render_line(line, numbers.get(line.id), agent_name)
-        for line in window.lines
-        if (line.id in numbers or (not line.is_from_user and bool(line.body.strip())))
-    )
-
-
-def _render_line(line: MessageLine, number: int | None, agent: str) -> str:
-    if number is None:
-        return f"({agent} replied, no evidence: {shortened(line.body, _MAX_REPLY_CHARS)})"
-    return (
-        f"[{number}] {line.received_at.date().isoformat()} user: {shortened(own_text(line.body), _MAX_MESSAGE_CHARS)}"
-    )
+    rendered: list[str] = []
+    for line in window.lines:
+        if line.id in numbers:
+            said = shortened(own_text(line.body), _MAX_MESSAGE_CHARS)
+            rendered.append(f"[{numbers[line.id]}] {line.received_at.date().isoformat()} user: {said}")
+        elif not line.is_from_user and line.body.strip():
+            rendered.append(f"({agent_name} replied, no evidence: {shortened(line.body, _MAX_REPLY_CHARS)})")
+    return "\n".join(rendered)
 
 
 def shortened(text: str, max_chars: int) -> str:

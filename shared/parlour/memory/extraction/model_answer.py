@@ -162,17 +162,14 @@ def _parse_fact(entry: Json) -> ProposedFact | None:
 def _parse_episode(entry: Json) -> ProposedEpisode | None:
     if not isinstance(entry, dict):
         return None
-    text, lines = entry.get("text"), _parse_line_numbers(entry.get("messages"))
+    text, messages = entry.get("text"), entry.get("messages")
     said = clean_text(text) if isinstance(text, str) else ""
-    return ProposedEpisode(said, lines) if said and lines and len(said) <= _MAX_EPISODE_CHARS else None
-
-
-def _parse_line_numbers(numbers_json: Json) -> tuple[int, ...] | None:
-    """Return the line numbers; None for anything but a list of integers."""
-    if not isinstance(numbers_json, list):
+    if not said or len(said) > _MAX_EPISODE_CHARS or not isinstance(messages, list):
         return None
-    numbers = [one for one in numbers_json if isinstance(one, int) and not isinstance(one, bool)]
-    return tuple(dict.fromkeys(numbers)) if len(numbers) == len(numbers_json) else None
+    numbers = [one for one in messages if isinstance(one, int) and not isinstance(one, bool)]
+    if not numbers or len(numbers) < len(messages):
+        return None
+    return ProposedEpisode(said, tuple(dict.fromkeys(numbers)))
 
 
 def clean_text(text: str) -> str:

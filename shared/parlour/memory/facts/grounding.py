@@ -71,10 +71,7 @@ def _contains(there: frozenset[str], word: str, text: str) -> bool:
     if contains_word(there, without_accents(word)) or any(sounds_like(word, other) for other in there):
         return True
     if _EMAIL.fullmatch(word):
-        return all(part in _joined(text) for part in re.findall(r"[^\W_]+", normalize(word)))
+        joined = "".join(letter for letter in normalize(text) if letter.isalnum())
+        return all(part in joined for part in re.findall(r"[^\W_]+", normalize(word)))
     is_spelled_out = word.isdigit() and not any(map(str.isdigit, text))
     return is_spelled_out and word in spelled_digits(text)
-
-
-def _joined(text: str) -> str:
-    return "".join(letter for letter in normalize(text) if letter.isalnum())

@@ -126,7 +126,12 @@ def retracted_facts(candidate: FactCandidate, live_facts: Sequence[KnownFact]) -
     if candidate.retracts_everything:
         return list(live_facts)
     if candidate.key:
-        return _facts_of_key(candidate, [fact for fact in live_facts if fact.key == candidate.key])
+        of_key = [fact for fact in live_facts if fact.key == candidate.key]
+        if not candidate.value:
+            return of_key
+        named = [fact for fact in of_key if _is_retraction_text_of(candidate.value, fact)]
+        # A model may name the only one in other words.
+        return of_key if not named and len(of_key) == 1 and candidate.answers else named
     if candidate.value:
         return _facts_named_by(candidate.value, live_facts)
     recent = [
@@ -136,14 +141,6 @@ def retracted_facts(candidate: FactCandidate, live_facts: Sequence[KnownFact]) -
     ]
     newest = max((fact.last_confirmed_at for fact in recent), default=None)
     return [fact for fact in recent if fact.last_confirmed_at == newest]
-
-
-def _facts_of_key(candidate: FactCandidate, facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """Return those of a key's facts that the value names. A model may name the only one in other words."""
-    if not candidate.value:
-        return list(facts)
-    named = [fact for fact in facts if _is_retraction_text_of(candidate.value, fact)]
-    return list(facts) if not named and len(facts) == 1 and candidate.answers else named
 
 
 def _is_retraction_text_of(text: str, fact: KnownFact) -> bool:

@@ -7,7 +7,6 @@ has to be taken back for a document's sake.
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 
 from parlour.infra.json_values import JsonObject
 from parlour.memory.summaries.key_details import key_details
@@ -51,7 +50,10 @@ def build_anchor(
     if not spoken:
         return None
     last = first_message_number + sum(turn.message_count for turn in turns) - 1
-    lead = f"{_date_range([one.sent_at for _, one in spoken])}messages {first_message_number} to {last}"
+    times = [one.sent_at for _, one in spoken]
+    first_day, last_day = min(times).date().isoformat(), max(times).date().isoformat()
+    period = first_day if first_day == last_day else f"{first_day} to {last_day}"
+    lead = f"[{period}] messages {first_message_number} to {last}"
     topics = _find_topics([one.text for _, one in spoken])
     about = f"{lead}: about {', '.join(topics)}" if topics else lead
     lines = _select_lines([one for _, one in spoken], agent_name, MAX_ANCHOR_TOKENS - count_tokens(about))
@@ -63,11 +65,6 @@ def build_anchor(
         "date": spoken[-1][1].sent_at.date().isoformat(),
     }
     return RowDraft("summary_anchor", number, title, "\n".join([about, *lines]), classification, metadata)
-
-
-def _date_range(times: Sequence[datetime]) -> str:
-    first, last = min(times).date().isoformat(), max(times).date().isoformat()
-    return f"[{first}] " if first == last else f"[{first} to {last}] "
 
 
 def _find_topics(texts: Sequence[str]) -> list[str]:

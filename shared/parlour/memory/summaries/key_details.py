@@ -174,16 +174,12 @@ def _sentence_details(sentence: str) -> Iterator[KeyDetail]:
             yield KeyDetail(
                 "name", name.casefold()[:_MAX_VALUE_CHARS], _surrounding_text(sentence, found.start(), found.end())
             )
-    if not sentence.rstrip().endswith(("?", "\uff1f")):
-        yield from _commitments(sentence)
-
-
-def _commitments(sentence: str) -> Iterator[KeyDetail]:
-    """Yield the decisions, approvals and promises of a sentence that is not a question."""
+    if sentence.rstrip().endswith(("?", "\uff1f")):  # a question decides, approves and promises nothing
+        return
     for kind, pattern in _SENTENCE_PATTERNS:
-        if found := pattern.search(sentence):
+        if words := pattern.search(sentence):
             value = " ".join(word_parts(sentence.casefold()))[:_MAX_VALUE_CHARS]
-            yield KeyDetail(kind, value, _surrounding_text(sentence, found.start(), found.end()))
+            yield KeyDetail(kind, value, _surrounding_text(sentence, words.start(), words.end()))
 
 
 def _pattern_details(

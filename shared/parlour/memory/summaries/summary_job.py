@@ -197,7 +197,13 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             model=outcome.model_choice.model,
             cost_usd=outcome.cost_usd,
         )
-        return _SummaryDraft(written, new, self._new_key_details(taken, now), uuid7(now), now)
+        details = [
+            NewKeyDetail(uuid7(now), message.id, turn.number, message.from_agent, one)
+            for turn in taken
+            for message in turn.messages
+            for one in key_details(message.text)
+        ]
+        return _SummaryDraft(written, new, details, uuid7(now), now)
 
     def commit(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> _WriteResult | None:
         """Write the version with everything that belongs to it, unless something that it tells of was deleted."""
@@ -285,15 +291,6 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             return _ModelOutcome(summary_answer.check_answer(given.text, summary_request), given.choice, given.cost_usd)
         except InvalidModelAnswer as problem:
             return _ModelOutcome(None, given.choice, given.cost_usd, problem.code)
-
-    def _new_key_details(self, taken: Sequence[WindowTurn], now: datetime) -> list[NewKeyDetail]:
-        """Return the rows of the key details of these turns."""
-        return [
-            NewKeyDetail(uuid7(now), message.id, turn.number, message.from_agent, one)
-            for turn in taken
-            for message in turn.messages
-            for one in key_details(message.text)
-        ]
 
     def _write_anchor(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> bool:
         """Write the anchor of what no anchor covers, where that is enough."""

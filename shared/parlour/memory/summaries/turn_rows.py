@@ -14,7 +14,15 @@ def turn_from_row(
     turn_id: UUID, number: int, messages: list[JsonObject], *, is_reply_withheld: bool, has_reply_sources: bool
 ) -> WindowTurn:
     """Return a turn with its messages, without replies that must be withheld."""
-    spoken = [_message_from_json(one) for one in messages]
+    spoken = [
+        WindowMessage(
+            UUID(str(one["id"])),
+            str(one["body"]),
+            bool(one["from_agent"]),
+            datetime.fromisoformat(str(one["sent_at"])),
+        )
+        for one in messages
+    ]
     told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and is_reply_withheld))
     return WindowTurn(turn_id, number, told, len(spoken), is_reply_withheld, has_reply_sources)
 
@@ -22,8 +30,3 @@ def turn_from_row(
 def stored_key_detail(kind: str, value: str) -> KeyDetail:
     """Return a stored key detail in the form in which it is looked up."""
     return KeyDetail(cast("KeyDetailKind", kind), value, "")
-
-
-def _message_from_json(message: JsonObject) -> WindowMessage:
-    sent_at = datetime.fromisoformat(str(message["sent_at"]))
-    return WindowMessage(UUID(str(message["id"])), str(message["body"]), bool(message["from_agent"]), sent_at)
