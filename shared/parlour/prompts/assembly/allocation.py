@@ -300,20 +300,14 @@ def _message_segment(filling: Allocation, materials: PromptMaterials) -> Segment
             filling.shown_attachments.append(item)
             filling.budget.spend(Layer.MESSAGE, block.tokens)
         blocks.append(block if fits else history.refused_attachment_block(filling.counter, item))
-        filling.entries.append(
-            LedgerEntry(history.as_recorded_attachment(item), block.tokens, _attachment_omission(item, fits=fits))
-        )
+        reason: OmissionReason | None = None if fits else "too_large"
+        if not item.text:
+            reason = "unreadable"
+        filling.entries.append(LedgerEntry(history.as_recorded_attachment(item), block.tokens, reason))
     blocks += required_segments.user_blocks(filling.counter, materials)
     return Segment(
         Layer.MESSAGE, "turn" if materials.floating_instructions else "append_only", "opening", tuple(blocks)
     )
-
-
-def _attachment_omission(item: Item, *, fits: bool) -> OmissionReason | None:
-    """Return why only the name of an attachment is in the prompt."""
-    if not item.text:
-        return "unreadable"
-    return None if fits else "too_large"
 
 
 def _allocate_kinds(filling: Allocation, materials: PromptMaterials, plan: AllocationPlan) -> None:

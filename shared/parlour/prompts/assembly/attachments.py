@@ -72,19 +72,18 @@ def _item(row: JsonObject, clearance: int) -> Item:
             title=name,
             further_sources=_file_source(row),
         )
-    return _unreadable_item(row)
-
-
-def _unreadable_item(row: JsonObject) -> Item:
-    name, problem = neutralise_forged_tool_result(str(row["name"])), row["problem"]
-    source = Source("attachments", str(row["id"]))
-    item = Item(
-        SourceKind.ATTACHMENTS, "", source, classification=_level(row), title=name, further_sources=_file_source(row)
-    )
+    problem = row["problem"]
     if problem is None or problem == "too_large":
-        return item
+        return Item(
+            SourceKind.ATTACHMENTS,
+            "",
+            source,
+            classification=_level(row),
+            title=name,
+            further_sources=_file_source(row),
+        )
     line = _UNREADABLE_NOTE if problem in _UNREADABLE_PROBLEMS else _UNAVAILABLE_NOTE
-    return Item(item.kind, "", item.source, (line.format(name),), title=name)
+    return Item(SourceKind.ATTACHMENTS, "", source, (line.format(name),), title=name)
 
 
 def _level(row: JsonObject) -> int:

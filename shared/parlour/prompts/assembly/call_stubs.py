@@ -19,7 +19,23 @@ _CHANGE_SUFFIXES = ("created", "updated", "changed", "deleted", "linked", "unlin
 
 def history_messages(rounds: Sequence[ToolRound], writing_tools: Collection[str] = ()) -> tuple[JsonObject, ...]:
     """Return the rounds as messages of history; `writing_tools` names the tools whose results say what they changed."""
-    return tuple(message for one in rounds for message in _round_messages(one, writing_tools))
+    messages: list[JsonObject] = []
+    for one in rounds:
+        asked: list[Json] = [block for block in one.blocks if block.get("type") == "tool_use"]
+        names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
+        results: list[Json] = [
+            {
+                "type": "tool_result",
+                "tool_use_id": call,
+                "content": escape_untrusted(
+                    result_stub(names.get(call, "the tool"), result, is_write=names.get(call) in writing_tools)
+                ),
+                "is_error": result.get("ok") is False,
+            }
+            for call, result in one.results
+        ]
+        messages += [{"role": "assistant", "content": asked}, {"role": "user", "content": results}]
+    return tuple(messages)
 
 
 def result_stub(name: str, result: JsonObject, *, is_write: bool) -> str:
@@ -39,30 +55,10 @@ def result_stub(name: str, result: JsonObject, *, is_write: bool) -> str:
         searched = f" (searched for: {' '.join(str(query).split())})" if query else ""
         search_stub = ("found " + "; ".join(titles) if titles else "found nothing") + searched
         return _truncate(search_stub)
-    named = [handle for value in result.values() if isinstance(value, list) for handle in _record_handles(value)]
+    lists = [value for value in result.values() if isinstance(value, list)]
+    named = [str(one["handle"]) for values in lists for one in values if isinstance(one, dict) and one.get("handle")]
     listed = f": {', '.join(named[:_MAX_LISTED])}" + (" ..." if len(named) > _MAX_LISTED else "") if named else ""
     return _truncate(f"answered then{listed}; call {name} again to read it")
-
-
-def _round_messages(one: ToolRound, writes: Collection[str]) -> tuple[JsonObject, JsonObject]:
-    asked: list[Json] = [block for block in one.blocks if block.get("type") == "tool_use"]
-    names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
-    results: list[Json] = [
-        {
-            "type": "tool_result",
-            "tool_use_id": call,
-            "content": escape_untrusted(
-                result_stub(names.get(call, "the tool"), result, is_write=names.get(call) in writes)
-            ),
-            "is_error": result.get("ok") is False,
-        }
-        for call, result in one.results
-    ]
-    return {"role": "assistant", "content": asked}, {"role": "user", "content": results}
-
-
-def _record_handles(values: Sequence[Json]) -> list[str]:
-    return [str(one["handle"]) for one in values if isinstance(one, dict) and one.get("handle")]
 
 
 def _truncate(line: str) -> str:

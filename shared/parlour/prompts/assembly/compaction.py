@@ -149,12 +149,12 @@ def compact(
     lines = list(told)
     while lines and _lines_tokens(counter, [line for _, line in lines]) > left:
         lines.pop(0)
-    lost = (
-        len(told) - len(lines) + (0 if _covers_omitted(compacted_history, summary) else compacted_history.omitted_count)
-    )
-    pasted = _find_pasted_text(counter, cut_turns, recent_texts) or _keep_if_on_topic(
-        compacted_history.pasted_text, recent_texts
-    )
+    first = min([*compacted_history.recap_turns, compacted_history.since_turn])
+    covers_omitted = summary is not None and summary.covered_until_turn >= first - 1
+    lost = len(told) - len(lines) + (0 if covers_omitted else compacted_history.omitted_count)
+    pasted, earlier = _find_pasted_text(counter, cut_turns, recent_texts), compacted_history.pasted_text
+    if pasted is None and earlier and _is_on_topic(recent_texts, earlier.text):
+        pasted = earlier
     new = CompactedHistory(
         since_turn,
         tuple(line for _, line in lines),
@@ -266,22 +266,11 @@ def _choose_summary(counter: TokenCounter, pinned: Summary | None, compaction_in
         return None
     room = min(MAX_SUMMARY_TOKENS, compaction_input.max_tokens - MAX_BESIDE_SUMMARY_TOKENS)
     text = escape_untrusted(newest.text.strip())
-    return replace(newest, text=_truncate(counter, text, room))
-
-
-def _truncate(counter: TokenCounter, text: str, room: int) -> str:
-    """Truncate the text to `room` tokens."""
     if room <= 0:
-        return ""
-    return (
-        text if counter.count(text) <= room else counter.truncate(text, room - counter.count(" ...")).rstrip() + " ..."
-    )
-
-
-def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None) -> bool:
-    """Return whether the summary covers the messages that an earlier recap had no room for."""
-    first = min([*compacted_history.recap_turns, compacted_history.since_turn])
-    return summary is not None and summary.covered_until_turn >= first - 1
+        text = ""
+    elif counter.count(text) > room:
+        text = counter.truncate(text, room - counter.count(" ...")).rstrip() + " ..."
+    return replace(newest, text=text)
 
 
 def _select_key_details(
@@ -357,10 +346,6 @@ def _find_pasted_text(counter: TokenCounter, cut: Sequence[PastTurn], talk: Sequ
             if counter.count(message.text) >= MIN_PASTED_TOKENS and _is_on_topic(talk, message.text):
                 return Item(SourceKind.PASTED_TEXT, message.text, message.source, title="a text that the talk is about")
     return None
-
-
-def _keep_if_on_topic(pasted: Item | None, talk: Sequence[str]) -> Item | None:
-    return pasted if pasted and _is_on_topic(talk, pasted.text) else None
 
 
 def _is_on_topic(talk: Sequence[str], text: str) -> bool:

@@ -192,7 +192,14 @@ def has_withholding_changed(turns: Sequence[PastTurn], withheld_before: Collecti
 
 
 def _turns_blocks(counter: TokenCounter, turns: Sequence[PastTurn]) -> tuple[Block, ...]:
-    return tuple(block for turn in turns for block in _turn_blocks(counter, turn))
+    blocks: list[Block] = []
+    for turn in turns:
+        blocks += [attachment_block(counter, one) for one in turn.attachments]
+        blocks += user_message_blocks(counter, turn.user_messages, turn.attachments)
+        blocks += [block for message in turn.tool_messages for block in _message_blocks(counter, message)]
+        replies = [escape_untrusted(one.text) for one in turn.replies if one.text.strip()]
+        blocks += [text_block(counter, reply, role="assistant") for reply in replies]
+    return tuple(blocks)
 
 
 def _newest_turns(
@@ -210,15 +217,6 @@ def _newest_turns(
             break
         kept = longer
     return tuple(kept)
-
-
-def _turn_blocks(counter: TokenCounter, turn: PastTurn) -> tuple[Block, ...]:
-    attached = [attachment_block(counter, one) for one in turn.attachments]
-    called = [block for message in turn.tool_messages for block in _message_blocks(counter, message)]
-    replied = [
-        text_block(counter, escape_untrusted(one.text), role="assistant") for one in turn.replies if one.text.strip()
-    ]
-    return (*attached, *user_message_blocks(counter, turn.user_messages, turn.attachments), *called, *replied)
 
 
 def _message_blocks(counter: TokenCounter, message: JsonObject) -> list[Block]:

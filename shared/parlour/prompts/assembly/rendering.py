@@ -40,8 +40,15 @@ def render_prompt(segments: Sequence[Segment], breakpoints: Collection[int] = ()
     numbered = [(one, block, next(numbers) in breakpoints) for one in ordered for block in one.blocks]
     tools = tuple(_block_json(block, is_marked) for one, block, is_marked in numbered if one.placement == "tools")
     system = tuple(_block_json(block, is_marked) for one, block, is_marked in numbered if one.placement == "system")
-    said = [(block, is_marked) for one, block, is_marked in numbered if one.placement not in {"tools", "system"}]
-    return Prompt(tools, system, _messages(said))
+    messages: list[tuple[Role, list[Json]]] = []
+    for one, block, is_marked in numbered:
+        if one.placement in {"tools", "system"}:
+            continue
+        role = block.role or "user"
+        if not messages or messages[-1][0] != role:
+            messages.append((role, []))
+        messages[-1][1].append(_block_json(block, is_marked))
+    return Prompt(tools, system, tuple({"role": role, "content": content} for role, content in messages))
 
 
 def _sort_key(segment: Segment) -> tuple[int, int]:
@@ -50,16 +57,6 @@ def _sort_key(segment: Segment) -> tuple[int, int]:
     if segment.layer is Layer.CALLS:
         rank = 5
     return rank, segment.layer
-
-
-def _messages(blocks: Sequence[tuple[Block, bool]]) -> tuple[JsonObject, ...]:
-    messages: list[tuple[Role, list[Json]]] = []
-    for block, is_marked in blocks:
-        role = block.role or "user"
-        if not messages or messages[-1][0] != role:
-            messages.append((role, []))
-        messages[-1][1].append(_block_json(block, is_marked))
-    return tuple({"role": role, "content": content} for role, content in messages)
 
 
 def _block_json(block: Block, is_marked: bool) -> JsonObject:

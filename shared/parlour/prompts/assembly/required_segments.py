@@ -1,7 +1,6 @@
 """What every prompt of a turn holds in any case: tools, tiers, the moment, the reminder, and the user's words. Pure."""
 
 import json
-from collections.abc import Sequence
 
 from parlour.infra.json_values import canonical_json
 from parlour.prompts.assembly import history, reminder, tail
@@ -67,10 +66,11 @@ def required_entries(counter: TokenCounter, materials: PromptMaterials) -> list[
     """Entries for all of it; what is required is always in."""
     offered = [Item(SourceKind.TOOLS, text, Source("tools", name)) for name, text in _tool_definitions(materials)]
     said = [Item(SourceKind.USER_MESSAGES, escape_untrusted(one.text), one.source) for one in materials.user_messages]
+    reminders = reminder.opening_reminders(materials.turn_number, materials.reminders)
     rest = [
         Item(SourceKind.FLOATING_INSTRUCTIONS, materials.floating_instructions, Source("agents", "")),
         Item(SourceKind.HEARTBEAT, materials.turn_metadata, Source("turns", str(materials.turn_number))),
-        *_reminder_items(materials),
+        *(Item(SourceKind.REMINDER, text, Source("agents", "")) for text in reminders),
     ]
     required = [*offered, *materials.tiers, *said, *rest]
     return [LedgerEntry(item, counter.count(item.text)) for item in required if item.text.strip()]
@@ -85,8 +85,3 @@ def _parse_tool(text: str) -> tuple[str, str]:
     """Return a tool's name and definition; records of earlier releases have its keys in another order."""
     tool = json.loads(text)
     return str(tool.get("name")), canonical_json(tool)
-
-
-def _reminder_items(materials: PromptMaterials) -> Sequence[Item]:
-    texts = reminder.opening_reminders(materials.turn_number, materials.reminders)
-    return [Item(SourceKind.REMINDER, text, Source("agents", "")) for text in texts]

@@ -152,7 +152,7 @@ def render_tier_texts(
     place = f"{team.display_name} ({team.department})" if team.department else team.display_name
     job = [
         ("Role", [f"{place}. {team.role}".strip()]),
-        ("How the work is done", _numbered_lines(_rule_texts(team.sops))),
+        ("How the work is done", [f"{number}. {text}" for number, text in enumerate(_rule_texts(team.sops), start=1)]),
         ("Handing over", [*_setting_lines(team.escalation), *_handoff_lines(handoff_targets)]),
         ("Rules of the team", _rule_lines(team.guardrails)),
     ]
@@ -178,12 +178,11 @@ def _tool_rules(modes: Sequence[str], uses: ToolAccess) -> tuple[str, ...]:
 
 
 def _render_sections(titled: Iterable[tuple[str, Iterable[str]]]) -> str:
-    return "\n\n".join(section for title, lines in titled if (section := _render_section(title, lines)))
-
-
-def _render_section(title: str, lines: Iterable[str]) -> str:
-    said = [line for line in lines if line.strip()]
-    return f"# {title}\n" + "\n".join(said) if said else ""
+    sections: list[str] = []
+    for title, lines in titled:
+        if said := [line for line in lines if line.strip()]:
+            sections.append(f"# {title}\n" + "\n".join(said))
+    return "\n\n".join(sections)
 
 
 def _language_lines(human: HumanTier) -> list[str]:
@@ -205,10 +204,6 @@ def _handoff_lines(targets: Sequence[HandoffTarget]) -> list[str]:
     """One line per desk, with the first sentence of its job."""
     lines = [f"- {one.slug}: {one.display_name}. {one.role.partition('. ')[0]}".rstrip(". ") + "." for one in targets]
     return [_HANDOFF_RULE, *lines] if lines else []
-
-
-def _numbered_lines(texts: Sequence[str]) -> list[str]:
-    return [f"{number}. {text}" for number, text in enumerate(texts, start=1)]
 
 
 def _rule_texts(items: Sequence[Json]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 from parlour.infra.json_values import Json, JsonObject, canonical_json
-from parlour.prompts.assembly.segment import Block, Layer, Role, Segment, escape_untrusted, opaque_block, text_block
+from parlour.prompts.assembly.segment import Block, Layer, Segment, escape_untrusted, opaque_block, text_block
 from parlour.prompts.assembly.stored_text import StoredJson, StoredText, stored_as
 from parlour.text.token_counter import TokenCounter
 
@@ -153,17 +153,10 @@ def _documents_text(documents: list[Json]) -> str:
 
 
 def _blocks(counter: TokenCounter, rounds: Sequence[ToolRound], texts: dict[_ResultKey, str]) -> list[Block]:
-    return [block for number, one in enumerate(rounds) for block in _round_blocks(counter, number, one, texts)]
-
-
-def _round_blocks(counter: TokenCounter, number: int, one: ToolRound, texts: dict[_ResultKey, str]) -> list[Block]:
-    asked: Role = "assistant"
-    answered: Role = "user"
-    return [
-        *(opaque_block(counter, block, asked) for block in one.blocks),
-        *(
-            opaque_block(counter, _result_block(call, texts[number, call], result), answered)
-            for call, result in one.results
-        ),
-        *(text_block(counter, escape_untrusted(text), role=answered) for _, text in one.messages),
-    ]
+    blocks: list[Block] = []
+    for number, one in enumerate(rounds):
+        blocks += [opaque_block(counter, block, "assistant") for block in one.blocks]
+        for call, result in one.results:
+            blocks.append(opaque_block(counter, _result_block(call, texts[number, call], result), "user"))
+        blocks += [text_block(counter, escape_untrusted(text), role="user") for _, text in one.messages]
+    return blocks

@@ -110,19 +110,20 @@ def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Jso
     """All thirteen layers: tokens, their share of the prompt's, and floor and cap where the profile gives them any."""
     tokens = {layer: sum(one.tokens for one in segments if one.layer is layer) for layer in Layer}
     total = sum(tokens.values()) or 1
-    return [_layer_json(layer, tokens[layer], total, profile) for layer in Layer]
-
-
-def _layer_json(layer: Layer, tokens: int, total: int, profile: BudgetProfile) -> Json:
-    share = profile.limits_by_layer.get(layer)
-    return {
-        "layer": layer.name.lower(),
-        "number": int(layer),
-        "tokens": tokens,
-        "share": round(tokens / total, 4),
-        "floor": share.floor if share else None,
-        "cap": share.cap if share else None,
-    }
+    found: list[Json] = []
+    for layer in Layer:
+        limits = profile.limits_by_layer.get(layer)
+        found.append(
+            {
+                "layer": layer.name.lower(),
+                "number": int(layer),
+                "tokens": tokens[layer],
+                "share": round(tokens[layer] / total, 4),
+                "floor": limits.floor if limits else None,
+                "cap": limits.cap if limits else None,
+            }
+        )
+    return found
 
 
 def _segment_json(segment: Segment, asked: RecordedPrompt, recorded: RecordedTurn) -> JsonObject:
@@ -153,11 +154,14 @@ def _segment_json(segment: Segment, asked: RecordedPrompt, recorded: RecordedTur
 def candidate_json(entry: LedgerEntry, words: Mapping[str, str]) -> JsonObject:
     """One candidate: what it is, where it comes from, what it takes or would have taken, and why it is out."""
     item = entry.item
+    # The candidate's title, else the beginning of its text.
+    told = words.get(item.title, "") or ("" if item.is_json else _readable_text(words.get(item.text, "")))
+    line = " ".join(told[: _MAX_TITLE_CHARS * 4].split())
     return {
         "kind": str(item.kind),
         "layer": item.kind.layer.name.lower(),
         "source": {"table": item.source.table, "id": item.source.id, "version": item.source.version},
-        "title": _candidate_title(entry, words),
+        "title": line if len(line) <= _MAX_TITLE_CHARS else line[: _MAX_TITLE_CHARS - 1] + "…",
         "tokens": entry.tokens,
         "score": round(item.score, 4),
         "is_included": not entry.reason,
@@ -167,14 +171,6 @@ def candidate_json(entry: LedgerEntry, words: Mapping[str, str]) -> JsonObject:
         "is_erased": item.text not in words,
         "is_withheld": words.get(item.text) == source_status.WITHHELD_PLACEHOLDER,
     }
-
-
-def _candidate_title(entry: LedgerEntry, words: Mapping[str, str]) -> str:
-    """Return the candidate's title, else the beginning of its text."""
-    item = entry.item
-    told = words.get(item.title, "") or ("" if item.is_json else _readable_text(words.get(item.text, "")))
-    line = " ".join(told[: _MAX_TITLE_CHARS * 4].split())
-    return line if len(line) <= _MAX_TITLE_CHARS else line[: _MAX_TITLE_CHARS - 1] + "…"
 
 
 def _readable_text(text: str) -> str:

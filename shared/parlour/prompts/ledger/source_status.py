@@ -68,14 +68,15 @@ def find_restrictions(
     for line, number in recap_lines:
         found.setdefault(line, set()).add(("turns", str(number)))
     rests = {text: keys for text, keys in found.items() if keys and texts_by_hash.get(text)}
+    named = {key for keys in rests.values() for key in keys}
     asked: dict[str, set[str]] = {}
-    for table, one in {key for keys in rests.values() for key in keys}:
+    for table, one in named:
         asked.setdefault(table, set()).add(one)
     if not asked:
         return ViewerRestrictions(frozenset(), ())
     told = {(one.table, one.id): one for one in store.read_source_status(tx, session_id, asked)}
     mentioned = {("handles", one) for text in texts_by_hash.values() for one in _find_handles(text)}
-    gone = {key for table in asked for key in _source_keys(table, asked) if _is_deleted(told.get(key), key, mentioned)}
+    gone = {key for key in named if _is_deleted(told.get(key), key, mentioned)}
     closed = {key for key, one in told.items() if one.classification > principal.clearance}
     hidden = closed if principal.has_role("admin") else closed | gone
     withheld = frozenset(text for text, keys in rests.items() if not hidden.isdisjoint(keys))
@@ -111,10 +112,6 @@ def find_highest_level(tx: Transaction, session_id: UUID, sources: Iterable[Sour
 def handle_sources(text: str) -> list[Source]:
     """Return what looks like a handle in a call or its result."""
     return [Source("handles", one) for one in sorted(_find_handles(text))]
-
-
-def _source_keys(table: str, asked: Mapping[str, set[str]]) -> list[_SourceKey]:
-    return [(table, one) for one in asked[table]]
 
 
 def _is_deleted(status: SourceStatus | None, key: _SourceKey, mentioned: set[_SourceKey]) -> bool:
