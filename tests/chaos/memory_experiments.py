@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 
 from local.state import ROOT
+from parlour.infra.json_values import JsonObject
+from parlour.memory.memory_job import MemoryJob, MemoryJobKind
 from tests.chaos.chaos_environment import ChaosEnvironment
 from tests.chaos.conversations import Conversation, Conversations
 from tests.chaos.guarantees import check_facts
@@ -58,7 +60,7 @@ def kill_summariser(world: ChaosEnvironment) -> list[ResultRow]:
 
 
 def _kill_memory_job(
-    world: ChaosEnvironment, slug: str, scenario: Scenario, kind: str, is_tried: Any
+    world: ChaosEnvironment, slug: str, scenario: Scenario, kind: MemoryJobKind, is_tried: Any
 ) -> list[ResultRow]:
     desk = world.create_tenant(slug)
     clean = Conversations(world, desk, records_calls=True)
@@ -90,11 +92,11 @@ def _hold_conversations(conversations: Conversations, people: list[Conversation]
         run_until_idle(conversations, [])
 
 
-def _run_memory_job(conversations: Conversations, kind: str, one: Conversation) -> ResultRow:
+def _run_memory_job(conversations: Conversations, kind: MemoryJobKind, one: Conversation) -> ResultRow:
     """The work of memory on one conversation, as often as it takes; what became of it."""
     world = conversations.world
     ((tenant_id, session_id),) = world.rows(_SESSION, one.phone_number)
-    order = _job_event({"tenant_id": str(tenant_id), "kind": kind, "id": str(session_id)})
+    order = _job_event(MemoryJob(tenant_id, kind, session_id).to_json())
     tries = 0
     while world.value(_IS_DUE, kind, session_id) and tries < _MAX_ATTEMPTS:
         tries += 1
@@ -145,7 +147,7 @@ def _to_row(one: Conversation, found: Sequence[str], note: str) -> ResultRow:
     )
 
 
-def _job_event(order: dict[str, str]) -> dict[str, Any]:
+def _job_event(order: JsonObject) -> dict[str, Any]:
     """An order as its queue delivers it."""
     event: dict[str, Any] = json.loads((ROOT / "events" / "memory_extractor_job.json").read_text())
     event["Records"][0]["body"] = json.dumps(order)
