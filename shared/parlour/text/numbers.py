@@ -147,7 +147,9 @@ class Number:
         )
         if is_alike or (may_be and self.values & theirs):
             return bool(self.values & theirs)
-        off = self._rounding_error if other.scale == 1 else Decimal()
+        # A source that says it in full may be off by half of this number's last place.
+        is_rounded = self.scale > 1 and other.scale == 1
+        off = Decimal(self.scale) / (2 * 10**self.decimal_places) if is_rounded else Decimal()
         return any(abs(mine - its) <= off for mine in self.full_values for its in other.full_values)
 
     @property
@@ -160,11 +162,6 @@ class Number:
         """What it comes to where a point before three digits parts thousands: 45.000 rupees are no 45 rupees."""
         value = max(self.values, key=abs)
         return frozenset({value * self.scale, *([value] if self.has_uncertain_scale else [])})
-
-    @property
-    def _rounding_error(self) -> Decimal:
-        """How far off a source may be that says it in full: half of its last place."""
-        return Decimal(self.scale) / (2 * 10**self.decimal_places) if self.scale > 1 else Decimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +216,7 @@ def find_digit_numbers(text: str) -> Iterator[Number]:
             scale, unit = _SCALES[_AMBIGUOUS_SCALE], ""
         exponent = min(values, key=abs).as_tuple().exponent
         places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
+        currency = (found["currency"] or "").casefold().rstrip(".")
         is_word_scale = len((found["scale"] or "").strip()) > 1
         is_apart = bool(found["currency"]) or not re.match(r"[\w.,]", text[max(0, found.start() - 1) : found.start()])
         yield Number(
@@ -227,16 +225,11 @@ def find_digit_numbers(text: str) -> Iterator[Number]:
             places,
             is_loose and not found["currency"],
             bool(found["ordinal"]),
-            _currency(found) or unit or _following_word(found),
+            _CURRENCIES.get(currency, currency) or unit or _following_word(found),
             is_amount=is_apart and bool(found["currency"] or found["unit"] or is_word_scale),
             start=found.start(),
             end=found.end(),
         )
-
-
-def _currency(found: re.Match[str]) -> str:
-    sign = (found["currency"] or "").casefold().rstrip(".")
-    return _CURRENCIES.get(sign, sign)
 
 
 def _following_word(found: re.Match[str]) -> str:
