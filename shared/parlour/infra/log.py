@@ -48,16 +48,12 @@ def _logger() -> Logger:
 
 
 def _to_fields(action: str, ids: dict[str, Loggable]) -> dict[str, object]:
-    return {
-        "action": action,
-        **{(f"{name}_" if name in _RESERVED_NAMES else name): _shortened(value) for name, value in ids.items()},
-    }
-
-
-def _shortened(value: Loggable) -> Loggable:
-    if isinstance(value, UUID):
-        return str(value)
-    return value[:_MAX_CHARS] if isinstance(value, str) else value
+    fields: dict[str, object] = {"action": action}
+    for name, value in ids.items():
+        plain = str(value) if isinstance(value, UUID) else value
+        field = f"{name}_" if name in _RESERVED_NAMES else name
+        fields[field] = plain[:_MAX_CHARS] if isinstance(plain, str) else plain
+    return fields
 
 
 def _error_fields(problem: BaseException | None) -> dict[str, Loggable]:

@@ -64,7 +64,15 @@ def apply_migrations(owner: psycopg.Connection[Any], now: datetime, migrations: 
                     f"migration {known[version].name} changed after it was applied; restore it, add a new one"
                 )
         done = {version for version, _, _ in rows}
-        return [_apply(owner, migration, now) for migration in migrations if migration.version not in done]
+        missing = [migration for migration in migrations if migration.version not in done]
+        for migration in missing:
+            with owner.transaction():
+                owner.execute(migration.sql.encode())
+                owner.execute(
+                    "INSERT INTO schema_migrations VALUES (%s, %s, %s, %s)",
+                    (migration.version, migration.name, migration.checksum, now),
+                )
+        return [migration.name for migration in missing]
     finally:
         owner.rollback()
         owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK_KEY,))
@@ -80,13 +88,3 @@ def allow_login(owner: psycopg.Connection[Any], role: str, password: str) -> Non
     statement = sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
     owner.execute(statement)
     owner.commit()
-
-
-def _apply(owner: psycopg.Connection[Any], migration: Migration, now: datetime) -> str:
-    with owner.transaction():
-        owner.execute(migration.sql.encode())
-        owner.execute(
-            "INSERT INTO schema_migrations VALUES (%s, %s, %s, %s)",
-            (migration.version, migration.name, migration.checksum, now),
-        )
-    return migration.name

@@ -53,7 +53,15 @@ class SqsFifoQueue:
 
     def send(self, messages: Sequence[QueueMessage], /) -> None:
         """Send in order, in as few calls as fit; a partly refused batch is an error as a whole."""
-        entries = [_entry(index, message) for index, message in enumerate(messages)]
+        entries: list[SendMessageBatchRequestEntryTypeDef] = [
+            {
+                "Id": str(index),
+                "MessageBody": canonical_json(message.body),
+                "MessageGroupId": canonical_digest(message.group_id),
+                "MessageDeduplicationId": canonical_digest(message.deduplication_id),
+            }
+            for index, message in enumerate(messages)
+        ]
         batches: list[list[SendMessageBatchRequestEntryTypeDef]] = []
         size = 0
         for entry in entries:
@@ -101,12 +109,3 @@ class SqsDelayedQueue:
             self._client.send_message(QueueUrl=self._url, MessageBody=text, DelaySeconds=delay, MessageGroupId=group)
         except (BotoCoreError, ClientError) as error:
             raise QueueUnavailable from error
-
-
-def _entry(index: int, message: QueueMessage) -> "SendMessageBatchRequestEntryTypeDef":
-    return {
-        "Id": str(index),
-        "MessageBody": canonical_json(message.body),
-        "MessageGroupId": canonical_digest(message.group_id),
-        "MessageDeduplicationId": canonical_digest(message.deduplication_id),
-    }

@@ -40,19 +40,16 @@ class SecretsManager:
         known = self._cache.get(reference)
         if known and self._clock() - known[0] < _CACHE_SECONDS:
             return known[1]
-        value = self._read(reference)
-        self._cache[reference] = (self._clock(), value)
-        return value
-
-    def _read(self, reference: str) -> str:
         try:
-            return self._client.get_secret_value(SecretId=reference)["SecretString"]
+            value = self._client.get_secret_value(SecretId=reference)["SecretString"]
         except ClientError as error:
             if error.response["Error"]["Code"] in {_ABSENT, _REFUSED}:
                 raise MissingSecret(f"secret {reference} is missing or this function may not read it") from error
             raise SecretUnavailable from error
         except BotoCoreError as error:
             raise SecretUnavailable from error
+        self._cache[reference] = (self._clock(), value)
+        return value
 
     def find_status(self, reference: str) -> SecretStatus:
         """Return whether a secret has a current value, without reading it. Raises SecretUnavailable."""
