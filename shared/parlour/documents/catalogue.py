@@ -138,14 +138,20 @@ def _build_tree(
     """Return the tree as its reader sees it, the documents without a place, all of these by id, and every place."""
     nodes = _nodes(rows)
     known: dict[UUID, Document] = {row.id: row for row in rows if row.is_visible}
-    return tree.visible_nodes(nodes, known), _newest_first([row for row in rows if row.position is None]), known, nodes
+    unplaced = [row for row in rows if row.position is None]
+    newest_first = sorted(unplaced, key=lambda row: row.updated_at, reverse=True)
+    return tree.visible_nodes(nodes, known), newest_first, known, nodes
 
 
 def _outline_lines(
     placed: Sequence[VisibleNode], others: Sequence[Document], known: Mapping[UUID, Document]
 ) -> list[OutlineLine]:
     tops = [VisibleNode(document.id, None, 0, 0, 0) for document in others]
-    return [_outline_line(known[one.document_id], one.depth) for one in (*placed, *tops)]
+    shown = ((known[node.document_id], node.depth) for node in (*placed, *tops))
+    return [
+        OutlineLine(document.handle, document.title, document.description, document.length, depth, document.is_context)
+        for document, depth in shown
+    ]
 
 
 def read_tree_nodes(principal: Principal, tx: Transaction, project_id: UUID) -> dict[UUID, TreeNode]:
@@ -184,13 +190,3 @@ def _parse_reference(ref: RecordRef) -> UUID | str:
 
 def _nodes(rows: Sequence[TreeDocument]) -> dict[UUID, TreeNode]:
     return {row.id: TreeNode(row.id, row.parent_id, row.position) for row in rows if row.position is not None}
-
-
-def _newest_first(rows: Sequence[TreeDocument]) -> list[Document]:
-    return sorted(rows, key=lambda row: row.updated_at, reverse=True)
-
-
-def _outline_line(document: Document, depth: int) -> OutlineLine:
-    return OutlineLine(
-        document.handle, document.title, document.description, document.length, depth, document.is_context
-    )

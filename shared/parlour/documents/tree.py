@@ -162,14 +162,12 @@ def _first_lines(lines: Sequence[OutlineLine], total: int, tokens: int, measure:
 
 
 def _render_lines(lines: Sequence[OutlineLine], total: int, *, described: bool) -> str:
-    texts = [_render_line(line, described=described) for line in lines]
+    texts = []
+    for line in lines:
+        about = f": {line.description[:_LONGEST_DESCRIPTION]}" if described and line.description else ""
+        context = ", the project's context in the user's words" if line.is_context else ""
+        texts.append(f"{'  ' * line.depth}- {line.title} ({line.handle}, {line.length:,} characters{context}){about}")
     return "\n".join([*texts, _MORE.format(total - len(lines))] if total > len(lines) else texts)
-
-
-def _render_line(line: OutlineLine, *, described: bool) -> str:
-    about = f": {line.description[:_LONGEST_DESCRIPTION]}" if described and line.description else ""
-    context = ", the project's context in the user's words" if line.is_context else ""
-    return f"{'  ' * line.depth}- {line.title} ({line.handle}, {line.length:,} characters{context}){about}"
 
 
 def _position(nodes: Nodes, visible: Collection[UUID], parent_id: UUID | None, position: int | None) -> int | None:
