@@ -350,16 +350,6 @@ class _Erasure:
                 return None
         store.execute(tx, "delete_sessions", ids=sessions)
         store.execute(tx, "delete_users", ids=users)
-        told = self._final_report()
-        store.finish_erasure(tx, self.row.id, told.to_json(), self.now)
-        action, target = f"{self.target.kind}.erased", f"{self.target.kind}:{self.target.id}"
-        audit.add_entry(
-            self.principal, tx, action, target, report.count_by_action(told.rows), self.now, entry_id=self.act_id
-        )
-        return told.to_json()
-
-    def _final_report(self) -> ErasureReport:
-        """Return the report with what is known at the end only."""
         told = self.report
         told.is_finished = True
         told.dead_letters = {name: gone for name, (gone, _) in self.completed.dead_letters.items() if gone}
@@ -369,7 +359,12 @@ class _Erasure:
             if what
         ]
         told.out_of_reach += [one for one in found if one not in told.out_of_reach]
-        return told
+        store.finish_erasure(tx, self.row.id, told.to_json(), self.now)
+        action, target = f"{self.target.kind}.erased", f"{self.target.kind}:{self.target.id}"
+        audit.add_entry(
+            self.principal, tx, action, target, report.count_by_action(told.rows), self.now, entry_id=self.act_id
+        )
+        return told.to_json()
 
 
 def _deletion(query: str, ids: list[UUID]) -> Callable[[Transaction], int]:

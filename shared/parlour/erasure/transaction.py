@@ -70,14 +70,20 @@ def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) ->
 def _find_out_of_reach(plan: ErasurePlan, texts: ErasedTexts) -> list[OutOfReach]:
     found = report.find_out_of_reach(plan.models, plan.channels)
     if not texts.is_complete:
-        found.append(_unsearched_records_note(texts.searched_count))
+        what = (
+            f"{texts.searched_count} were looked through in the time there was; texts that may be others', too, went"
+            " unseen, and what tells of it in the rest goes with its retention"
+        )
+        found.append(OutOfReach("records of prompts", what))
     if plan.has_more_terms:
         what = (
             f"what repeats it was looked for by {quotations.MAX_SEARCH_TERMS} of its lines and words, and by no others"
         )
         found.append(OutOfReach("a long message", what))
     if plan.briefed_foreign_sessions:
-        found.append(_foreign_briefings_note(len(plan.briefed_foreign_sessions)))
+        many = len(plan.briefed_foreign_sessions)
+        what = f"{many} had it in their briefing: a reply there that repeats it, and names no source, is not found"
+        found.append(OutOfReach("conversations of others", what))
     if plan.target.kind == "fact":
         found.append(OutOfReach("messages", "what it was drawn from still says it: forget the message, too"))
     return found
@@ -197,16 +203,3 @@ class ErasureTransaction:
     def _record_recreated(self, kind: str, ids: Sequence[UUID]) -> None:
         known = set(self.report.recreated)
         self.report.recreated += [named for one in ids if (named := f"{kind}/{one}") not in known]
-
-
-def _foreign_briefings_note(many: int) -> OutOfReach:
-    what = f"{many} had it in their briefing: a reply there that repeats it, and names no source, is not found"
-    return OutOfReach("conversations of others", what)
-
-
-def _unsearched_records_note(looked: int) -> OutOfReach:
-    what = (
-        f"{looked} were looked through in the time there was; texts that may be others', too, went unseen,"
-        " and what tells of it in the rest goes with its retention"
-    )
-    return OutOfReach("records of prompts", what)
