@@ -13,9 +13,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import work_due
 from parlour.records import staleness, store, type_registry
-from parlour.records.record_type import RecordType
 from parlour.records.snapshots import snapshot_row
-from parlour.records.store import StoredRecord
 from parlour.search.index import scheduling
 
 _BATCH = 200
@@ -60,15 +58,16 @@ def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime) -> in
         return 0
     ids = [record.id for record in records]
     if kind.settings.is_searchable:
-        store.upsert_snapshots(tx, [_snapshot_row(kind, record, now) for record in records], now)
+        rows: list[store.SnapshotRow] = []
+        for record in records:
+            draft = snapshot_row(
+                kind.snapshot_template, record.key, record.name, record.properties, record.classification
+            )
+            rows.append((uuid7(now), record.id, draft))
+        store.upsert_snapshots(tx, rows, now)
         scheduling.schedule_embedding(tx, tenant_id, now)
     else:
         store.delete_snapshots_and_deltas(tx, ids)
     store.mark_backfilled(tx, ids, kind.version)
     staleness.mark_stale_without_parents(tx, ids, "type_changed", now)
     return len(records)
-
-
-def _snapshot_row(kind: RecordType, record: StoredRecord, now: datetime) -> store.SnapshotRow:
-    draft = snapshot_row(kind.snapshot_template, record.key, record.name, record.properties, record.classification)
-    return uuid7(now), record.id, draft

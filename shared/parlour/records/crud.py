@@ -35,7 +35,6 @@ from parlour.records.record import (
     validate_key,
     validate_name,
 )
-from parlour.records.record_type import RecordType
 from parlour.records.type_provisioning import provision_record_type
 from parlour.records.write_rights import require_change_rights, require_creation_rights
 from parlour.tenancy import audit
@@ -78,11 +77,14 @@ def create_record(
         return there
     kind = provision_record_type(principal, tx, new.type, now)
     project = _project(principal, tx, new.project)
+    default = max(kind.settings.classification, project.classification if project else 0)
     columns = {
         "type": kind.key,
         "name": validate_name(new.name),
         "properties": merge_properties(kind.properties, {}, new.properties, kind.key),
-        "classification": _classification_for(principal, kind, new.classification, project),
+        "classification": _validate_classification(
+            principal, default if new.classification is None else new.classification
+        ),
         "project_id": project.id if project else None,
         "origin": origin,
         "by": principal.name,
@@ -304,12 +306,6 @@ def _new_project(
             raise InvalidRequest("project: a project cannot belong to itself")
         return project, (project.id if project else None) != before.project_id
     return None, False
-
-
-def _classification_for(principal: Principal, kind: RecordType, given: int | None, project: Record | None) -> int:
-    """Return a new record's level: as given, else its type's or its project's, whichever is higher."""
-    default = max(kind.settings.classification, project.classification if project else 0)
-    return _validate_classification(principal, default if given is None else given)
 
 
 def _validate_classification(principal: Principal, level: int) -> int:

@@ -103,7 +103,11 @@ def import_records(
         if changed:
             puts.append((draft, owner))
         entries.append((OwnerRows(owner, wanted, changed), rows[there.id] if there else []))
-    _upsert(principal, tx, puts, stored, now)
+    # Projects are written first, since others belong to them; what somebody's record leaves is told before it leaves.
+    leaving = [there.id for draft, _ in puts if (there := stored.get(draft.key)) and _project(there) != draft.project]
+    staleness.mark_parents_stale(tx, leaving, now)
+    ordered = sorted(puts, key=lambda put: put[0].key.type != PROJECT_TYPE)
+    store.upsert_records(tx, [_columns(principal, draft, owner, now) for draft, owner in ordered])
     sync_rows(tx, entries, vectors, now)
     after = _stored(tx, [draft for draft, _ in puts])
     steps = [_transition(plan.record_types[key.type], stored.get(key), there) for key, there in after.items()]
@@ -158,20 +162,6 @@ def _snapshots(draft: RecordDraft, kinds: Mapping[str, RecordType]) -> list[RowD
     if not kind.settings.is_searchable:
         return []
     return [snapshot_row(kind.snapshot_template, draft.key.key, draft.name, draft.properties, draft.classification)]
-
-
-def _upsert(
-    principal: Principal,
-    tx: Transaction,
-    puts: Sequence[tuple[RecordDraft, RowOwner]],
-    stored: Mapping[RecordKey, StoredRecord],
-    now: datetime,
-) -> None:
-    """Projects first, since others belong to them; what somebody's record leaves is told before it leaves."""
-    leaving = [there.id for draft, _ in puts if (there := stored.get(draft.key)) and _project(there) != draft.project]
-    staleness.mark_parents_stale(tx, leaving, now)
-    ordered = sorted(puts, key=lambda put: put[0].key.type != PROJECT_TYPE)
-    store.upsert_records(tx, [_columns(principal, draft, owner, now) for draft, owner in ordered])
 
 
 def _transition(kind: RecordType, before: StoredRecord | None, after: StoredRecord) -> RecordTransition:

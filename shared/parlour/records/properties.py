@@ -4,7 +4,7 @@ A kind's properties are a mapping of name to `{"type", "choices", "required", "l
 are text, number, integer, boolean, date (ISO text) and choice.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 
 from parlour.infra.errors import InvalidRequest
@@ -38,7 +38,11 @@ def merge_properties(
     """
     problems = [f"{name}: {message}" for name, value in given.items() if (message := _problem(defined, name, value))]
     after: JsonObject = {name: value for name, value in {**before, **given}.items() if value is not None}
-    problems += [f"{name}: is missing; a {type_key} requires it" for name in _missing(defined, after)]
+    problems += [
+        f"{name}: is missing; a {type_key} requires it"
+        for name, known in defined.items()
+        if isinstance(known, dict) and known.get("required") and name not in after
+    ]
     if not problems and len(canonical_json(after)) > _LARGEST:
         problems = [f"properties: are longer than {_LARGEST:,} characters together; put long text into a document"]
     if problems:
@@ -88,12 +92,6 @@ def _problem(defined: JsonObject, name: str, value: Json) -> str | None:
     if isinstance(value, str) and not _is_text(value):
         return f"must be at most {_LONGEST_TEXT:,} characters, without NUL or half characters"
     return value_problem(str(known.get("type", "text")), choices_of(known), value)
-
-
-def _missing(defined: JsonObject, after: Mapping[str, Json]) -> Iterator[str]:
-    for name, known in defined.items():
-        if isinstance(known, dict) and known.get("required") and name not in after:
-            yield name
 
 
 def _known_names(defined: JsonObject) -> str:

@@ -1,7 +1,6 @@
 """A record as a sentence or two: what is indexed, embedded and cited of an entity. Pure."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parlour.infra.json_values import Json, JsonObject
@@ -43,8 +42,9 @@ def snapshot_row(
         for prop in sorted(values, key=_property_order)
         if prop not in named
     ]
-    own = {"name": name, "type": record_type.display_name, "key": key}
-    first = _fill_template(template, {**values, **own})
+    slots = {**values, "name": name, "type": record_type.display_name, "key": key}
+    # A property without a value reads "unknown", so that the sentence stays whole.
+    first = _PLACEHOLDER.sub(lambda found: slots.get(found[1], "unknown"), template).strip()
     metadata: JsonObject = {"kind": record_type.display_name, "heading": "record", "type": record_type.key, "key": key}
     return RowDraft("snapshot", 0, name, "\n".join([first, *rest]), classification, metadata)
 
@@ -69,11 +69,6 @@ def format_value(value: Json) -> str:
 def _property_order(name: str) -> tuple[int, str]:
     """Where the database puts a property, so that a record reads the same before it is written and after."""
     return len(name.encode()), name
-
-
-def _fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Fill the template; a property without a value reads "unknown", so that the sentence stays whole."""
-    return _PLACEHOLDER.sub(lambda found: values.get(found[1], "unknown"), template).strip()
 
 
 def _label(record_type: SnapshotTemplate, prop: str) -> str:

@@ -24,19 +24,16 @@ def provision_record_type(principal: Principal, tx: Transaction, key: str, now: 
         if store.add_record_type(tx, found, type_id, now):
             _record_version(principal, tx, found, type_id, 1, now)
     elif found.is_outdated:
-        _upgrade(principal, tx, found, found.id, now)
+        before = store.find_record_type_by_id(tx, found.id)
+        if before and store.upgrade_record_type(tx, found, now):
+            version = found.version + 1
+            _record_version(principal, tx, found, found.id, version, now)
+            if is_backfill_needed(before.config, found.config):
+                backfill.schedule_backfill(tx, found.id, now)
+            log.info("record_type_upgraded", tenant_id=principal.tenant_id, type_id=found.id, version=version)
     else:
         return found
     return type_registry.get_record_type(tx, key)
-
-
-def _upgrade(principal: Principal, tx: Transaction, found: RecordType, type_id: UUID, now: datetime) -> None:
-    before = store.find_record_type_by_id(tx, type_id)
-    if before and store.upgrade_record_type(tx, found, now):
-        _record_version(principal, tx, found, type_id, found.version + 1, now)
-        if is_backfill_needed(before.config, found.config):
-            backfill.schedule_backfill(tx, type_id, now)
-        log.info("record_type_upgraded", tenant_id=principal.tenant_id, type_id=type_id, version=found.version + 1)
 
 
 def _record_version(
