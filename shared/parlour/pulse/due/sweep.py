@@ -17,7 +17,6 @@ from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.pulse.due import budget, scheduling_rules, store
 from parlour.pulse.due.scheduling_rules import DuePulse, SweepSelection
-from parlour.pulse.due.store import DuePulseRow
 from parlour.pulse.pulse import PulseJob
 from parlour.records import staleness
 
@@ -112,7 +111,11 @@ def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: i
     def decide(tx: Transaction) -> tuple[list[UUID], SweepSelection]:
         today = budget.read_budget(tx, dependencies.default_pulse_cap, now, dependencies.default_cap)
         room = max(min(limit, MAX_IN_FLIGHT - store.count_in_flight(tx, now)), 0)
-        chosen = scheduling_rules.select_pulses([_due_pulse(row) for row in due], today, room, now)
+        candidates = [
+            DuePulse(row.id, row.due_at, row.stale_since, row.decayed_reads, row.reads_counted_at, row.last_cost_usd)
+            for row in due
+        ]
+        chosen = scheduling_rules.select_pulses(candidates, today, room, now)
         # Put off what is sent and what waits, each unless another sweep did so; what is to be sent, in its
         # order.
         again = scheduling_rules.next_attempt_with_budget(today, now)
@@ -143,7 +146,3 @@ def _sweep_tenant_safely(dependencies: PulseSweepDependencies, tenant_id: UUID, 
         log.error("pulse_sweep_tenant_failed", problem, tenant_id=tenant_id)
         log.count("Poison")
         return PulseSweepResult(has_more=True)
-
-
-def _due_pulse(row: DuePulseRow) -> DuePulse:
-    return DuePulse(row.id, row.due_at, row.stale_since, row.decayed_reads, row.reads_counted_at, row.last_cost_usd)

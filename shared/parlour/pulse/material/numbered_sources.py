@@ -2,7 +2,7 @@
 what changed, what it is linked to, what its newest files say, and what is near it. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
@@ -88,22 +88,7 @@ def number_sources(material: SourceMaterial) -> tuple[NumberedSource, ...]:
         *_linked_source(material),
         *(_row_source(one) for one in sorted(material.rows, key=_row_sort_key)),
     ]
-    return tuple(_numbered(number, one) for number, one in enumerate(drafts, start=1))
-
-
-def _numbered(number: int, document: NumberedSource) -> NumberedSource:
-    return NumberedSource(
-        number,
-        document.source_kind,
-        document.text,
-        document.source,
-        document.title,
-        document.level,
-        document.source_ids,
-        document.locator,
-        document.shorter_texts,
-        document.score,
-    )
+    return tuple(replace(draft, number=number) for number, draft in enumerate(drafts, start=1))
 
 
 def _counts_source(counts: Sequence[ValueCount], record_id: str) -> Iterator[NumberedSource]:

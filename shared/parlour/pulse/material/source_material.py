@@ -12,7 +12,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.pulse.material import store
-from parlour.pulse.material.store import ChangeRow, NearbyRow, SubjectRow, ValueCount
+from parlour.pulse.material.store import ChangeRow, NearbyRow, ValueCount
 from parlour.records import linked_records
 from parlour.records.built_in_types import CLOSED_CONVERSATION_STATES, CONVERSATION_TYPE
 from parlour.records.linked_records_text import SCRATCH_NAMES, LinkedRecords, LinkedType
@@ -85,7 +85,11 @@ def find_subject(tx: Transaction, record_id: UUID) -> PulseSubject | None:
     """Return the record; None when it is gone, or nobody has accepted it yet: a Pulse is for everybody."""
     tx.read_as(None)
     row = store.find_subject(tx, record_id)
-    return _subject_from_row(row) if row else None
+    if row is None:
+        return None
+    kind = RecordType(row.type, row.type_name, row.type_properties, row.rag)
+    text = snapshot_row(kind.snapshot_template, row.key, row.name, row.properties, row.classification).content
+    return PulseSubject(row.id, kind, row.key, row.name, row.properties, row.classification, text, row.model_routing)
 
 
 def find_levels(tx: Transaction, subject: PulseSubject) -> list[int]:
@@ -121,12 +125,6 @@ def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datet
             **_SCRATCH_DOCUMENTS,
         ),
     )
-
-
-def _subject_from_row(row: SubjectRow) -> PulseSubject:
-    kind = RecordType(row.type, row.type_name, row.type_properties, row.rag)
-    text = snapshot_row(kind.snapshot_template, row.key, row.name, row.properties, row.classification).content
-    return PulseSubject(row.id, kind, row.key, row.name, row.properties, row.classification, text, row.model_routing)
 
 
 def _read_linked_records(tx: Transaction, record_id: UUID, reader: Principal, now: datetime) -> LinkedRecords | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.json_values import JsonObject
 
 MAX_EXAMPLES = 3
 """Changes of one sort that the line tells; the others are counted."""
@@ -70,7 +70,12 @@ def stale_marks(causes: Sequence[str], stored_marks: JsonObject, since: datetime
 
     Marks without a time are as old as the oldest, `since`.
     """
-    return [StaleMark(cause, _marked_at(stored_marks.get(cause)) or since) for cause in causes]
+    marks = []
+    for cause in causes:
+        stored = stored_marks.get(cause)
+        marked_at = stored.get("since") if isinstance(stored, Mapping) else None
+        marks.append(StaleMark(cause, datetime.fromisoformat(marked_at) if isinstance(marked_at, str) else since))
+    return marks
 
 
 def filter_visible_marks(stale_marks: Sequence[StaleMark], changes: Sequence[ChangeSincePulse]) -> list[StaleMark]:
@@ -123,8 +128,3 @@ def _describe_change(change: ChangeSincePulse) -> str:
 def _shortened(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _MAX_CHANGE_CHARS else f"{flat[: _MAX_CHANGE_CHARS - 1].rstrip()}…"
-
-
-def _marked_at(stored_mark: Json) -> datetime | None:
-    found = stored_mark.get("since") if isinstance(stored_mark, Mapping) else None
-    return datetime.fromisoformat(found) if isinstance(found, str) else None

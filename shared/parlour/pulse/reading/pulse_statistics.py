@@ -76,19 +76,15 @@ def read_statistics(
     require_role(principal, "viewer")
     today = now.astimezone(UTC).date()
     rows = store.list_days(tx, today, days)
+    current = store.read_current_statistics(tx, today, now)
+    cap = default_cap if current.own_cap_usd is None else current.own_cap_usd
     sees_all = principal.clearance >= RESTRICTED
     return PulseStatistics(
-        _current_statistics(tx, default_cap, now),
+        CurrentStatistics(**asdict(current), cap_usd=cap),
         _totals(rows),
         [DayStatistics(**asdict(_totals([row])), day=row.day, record_count=row.record_count) for row in rows],
         store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if sees_all else (),
     )
-
-
-def _current_statistics(tx: Transaction, default_cap: Decimal, now: datetime) -> CurrentStatistics:
-    found = store.read_current_statistics(tx, now.astimezone(UTC).date(), now)
-    cap = default_cap if found.own_cap_usd is None else found.own_cap_usd
-    return CurrentStatistics(**asdict(found), cap_usd=cap)
 
 
 def _totals(rows: Sequence[DayRow]) -> PulseTotals:

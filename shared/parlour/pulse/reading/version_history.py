@@ -75,7 +75,7 @@ def diff_versions(
     older = (
         _find_version(tx, entity_id, level, handle, older_version)
         if older_version is not None
-        else _previous_version(tx, entity_id, newer)
+        else next(iter(store.list_versions(tx, entity_id, newer.level, before_version=newer.version, limit=1)), None)
     )
     changes = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
     return VersionDiff(handle, older, newer, changes)
@@ -95,11 +95,6 @@ def _find_version(tx: Transaction, entity_id: UUID, level: int, handle: str, num
     if not rows:
         raise NotFound(f"{handle} has no Pulse version {number} that you can see")
     return rows[0]
-
-
-def _previous_version(tx: Transaction, entity_id: UUID, newer: VersionRow) -> VersionRow | None:
-    rows = store.list_versions(tx, entity_id, newer.level, before_version=newer.version, limit=1)
-    return rows[0] if rows else None
 
 
 def _parse_statements(row: VersionRow) -> list[Statement]:

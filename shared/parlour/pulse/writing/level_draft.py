@@ -9,7 +9,7 @@ from uuid import UUID
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected
 from parlour.infra.json_values import JsonObject
-from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.infra.postgres import Database, SecondsLeft
 from parlour.models.background_completion import BackgroundCompletion, CompletionRequest
 from parlour.models.model import Model, ModelRequest
 from parlour.models.model_routing import DEMO_PROVIDER, OFFLINE_PROVIDER, ModelChoice, choose_models, filter_available
@@ -175,9 +175,13 @@ def write_draft(
         models,
         budget.PULSE_PURPOSE,
         min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS),
-        lambda tx, amount, reservation, now: _check_budget(dependencies, tx, amount, reservation, now),
+        lambda tx, amount, reservation, now: budget.check_budget(
+            tx, amount, dependencies.default_pulse_cap, now, reservation
+        ),
     )
-    answer = _background_completion(dependencies).ask(principal, asking)
+    answer = BackgroundCompletion(
+        dependencies.database, dependencies.default_cap, dependencies.clock, dependencies.sleep, dependencies.jitter
+    ).ask(principal, asking)
     at = dependencies.clock()
     if provider == DEMO_PROVIDER and isinstance(answer.problem, ProviderRejected):
         return _quote_material(level_draft, at)
@@ -216,22 +220,6 @@ def _check_answer(
         checked.rejected,
         model_choice,
         cost_usd,
-    )
-
-
-def _check_budget(
-    dependencies: PulseDependencies, tx: Transaction, amount: Decimal, reservation: UUID, now: datetime
-) -> None:
-    budget.check_budget(tx, amount, dependencies.default_pulse_cap, now, reservation)
-
-
-def _background_completion(dependencies: PulseDependencies) -> BackgroundCompletion:
-    return BackgroundCompletion(
-        dependencies.database,
-        dependencies.default_cap,
-        dependencies.clock,
-        dependencies.sleep,
-        dependencies.jitter,
     )
 
 

@@ -15,31 +15,21 @@ _MAX_QUOTE_CHARS = 280
 
 def offline_answer(documents: Sequence[NumberedSource]) -> str:
     """Return what a model would answer: counts, the record's first line, the last changes, the newest files."""
-    quoted = [
-        *_quote_lines(documents, SourceKind.COUNTS),
-        *_quote_records(documents),
-        *_quote_changes(documents),
-        *_quote_files(documents),
+    counts = [
+        (_shortened(line), one.number)
+        for one in documents
+        if one.source_kind is SourceKind.COUNTS
+        for line in one.text.split("\n")[1:]
     ]
+    records = [
+        (_shortened(one.text.split("\n")[1]), one.number) for one in documents if one.source_kind is SourceKind.RECORD
+    ]
+    changes = [
+        (_shortened(one.text.split("\n")[0]), one.number) for one in documents if one.source_kind is SourceKind.CHANGES
+    ]
+    quoted = [*counts, *records, *changes[:_MAX_CHANGES], *_quote_files(documents)]
     told: list[Json] = [{"text": text, "sources": [number]} for text, number in quoted if text]
     return canonical_json({"statements": told})
-
-
-def _quote_lines(documents: Sequence[NumberedSource], source_kind: SourceKind) -> Iterator[tuple[str, int]]:
-    for one in documents:
-        if one.source_kind is source_kind:
-            yield from ((_shortened(line), one.number) for line in one.text.split("\n")[1:])
-
-
-def _quote_records(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
-    for one in documents:
-        if one.source_kind is SourceKind.RECORD:
-            yield _shortened(one.text.split("\n")[1]), one.number
-
-
-def _quote_changes(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
-    changes = [one for one in documents if one.source_kind is SourceKind.CHANGES]
-    yield from ((_shortened(one.text.split("\n")[0]), one.number) for one in changes[:_MAX_CHANGES])
 
 
 def _quote_files(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
