@@ -1,6 +1,5 @@
 """A file's pieces and its summary as searchable rows. Pure."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from parlour.files.extract.parts import ExtractedFile, FileChunk
@@ -14,17 +13,11 @@ CHUNK_KIND, SUMMARY_KIND = "file_chunk", "file_summary"
 
 def file_rows(name: str, read: ExtractedFile, summary: str, classification: int) -> list[RowDraft]:
     """Return the searchable rows of a file: its summary, if there is one, and its chunks in order."""
-    return [*_summary_row(name, summary, classification), *_chunk_rows(name, read, classification)]
-
-
-def _summary_row(name: str, summary: str, classification: int) -> Iterator[RowDraft]:
+    rows: list[RowDraft] = []
     if summary:
         lead = f"{name}, in short\n"
         metadata: JsonObject = {"kind": "summary", "prefix_length": len(lead), "heading": "in short"}
-        yield RowDraft(SUMMARY_KIND, 0, name, lead + summary, classification, metadata)
-
-
-def _chunk_rows(name: str, read: ExtractedFile, classification: int) -> Iterator[RowDraft]:
+        rows.append(RowDraft(SUMMARY_KIND, 0, name, lead + summary, classification, metadata))
     for ordinal, piece in enumerate(read.chunks, start=1):
         cut = Chunk(
             piece.body, (*_place_heading(piece), *piece.heading), piece.page, EmailOrigin(piece.sender, piece.date)
@@ -32,7 +25,8 @@ def _chunk_rows(name: str, read: ExtractedFile, classification: int) -> Iterator
         row = chunk_row(cut, ordinal, name, "file", classification)
         known = {"slide": piece.slide, "sheet": piece.sheet}
         metadata = {**row.metadata, **{key: value for key, value in known.items() if value}}
-        yield replace(row, kind=CHUNK_KIND, metadata=metadata)
+        rows.append(replace(row, kind=CHUNK_KIND, metadata=metadata))
+    return rows
 
 
 def _place_heading(piece: FileChunk) -> tuple[str, ...]:

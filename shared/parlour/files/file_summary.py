@@ -19,7 +19,7 @@ from parlour.infra.postgres import Database, SecondsLeft
 from parlour.models import fallback
 from parlour.models.background_completion import BackgroundCompletion, CompletionRequest
 from parlour.models.model import Model, ModelRequest
-from parlour.models.model_routing import OFFLINE_PROVIDER, ModelChoice, choose_models, filter_available
+from parlour.models.model_routing import OFFLINE_PROVIDER, choose_models, filter_available
 from parlour.principal import Principal
 from parlour.text import token_counter
 from parlour.text.sentences import stripped_sentences
@@ -62,7 +62,8 @@ class FileSummariser:
         """Summarise the file in a few sentences. Raises a RetryError only for the database."""
         models = self.models()
         try:
-            choices = self._choices(principal, team_id, models)
+            routing = self.database.run(principal, lambda tx: store.find_model_routing(tx, team_id))
+            choices = filter_available(choose_models(routing, "cheap") if routing else [], models)
             seconds = min(_SECONDS, seconds_left() - _SECONDS_KEPT)
             if choices[0].provider != OFFLINE_PROVIDER and seconds > fallback.MIN_ATTEMPT_SECONDS:
                 system: JsonObject = {"type": "text", "text": _INSTRUCTIONS}
@@ -70,7 +71,7 @@ class FileSummariser:
                     choices[0].model, MAX_ANSWER_TOKENS, (), (system,), (_file_message(name, pieces),)
                 )
                 read = token_counter.count_tokens(str(request.to_json()))
-                answer = self._completion.ask(
+                answer = BackgroundCompletion(self.database, self.default_cap, self.clock, self.sleep, self.jitter).ask(
                     principal, CompletionRequest(request, read, choices, models, SUMMARY_PURPOSE, seconds)
                 )
                 if answer.problem is not None:
@@ -80,14 +81,6 @@ class FileSummariser:
         except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
             log.warning("file_summary_failed", code=problem.code, tenant_id=principal.tenant_id)
         return fallback_summary(pieces)
-
-    @property
-    def _completion(self) -> BackgroundCompletion:
-        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.sleep, self.jitter)
-
-    def _choices(self, principal: Principal, team_id: UUID | None, models: Mapping[str, Model]) -> list[ModelChoice]:
-        routing = self.database.run(principal, lambda tx: store.find_model_routing(tx, team_id))
-        return filter_available(choose_models(routing, "cheap") if routing else [], models)
 
 
 def fallback_summary(pieces: Sequence[FileChunk]) -> str:

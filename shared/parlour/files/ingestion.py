@@ -11,7 +11,7 @@ again: a form that was given out before may have brought some after their deleti
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -255,7 +255,7 @@ def _write(
         return False  # a deleted one has failed
     owner = RowOwner(None, still.entity_id, still.id, still.team_id)
     rows = [
-        row if row.classification == still.classification else _with_classification(row, still.classification)
+        row if row.classification == still.classification else replace(row, classification=still.classification)
         for row in done.rows
     ]
     sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), store.list_file_rows(tx, held.id), now)
@@ -268,10 +268,6 @@ def _write(
         staleness.mark_stale(tx, still.entity_id, "file_ingested", now)
     scheduling.schedule_embedding(tx, principal.tenant_id, now)
     return True
-
-
-def _with_classification(row: RowDraft, classification: int) -> RowDraft:
-    return RowDraft(row.kind, row.ordinal, row.title, row.content, classification, row.metadata)
 
 
 def _fail(services: IngestDependencies, principal: Principal, held: StoredFile, problem: UnreadableFile) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from parlour.files.extract.parts import ExtractedFile, FileChunk, Part
 from parlour.files.problems import MAX_FILE_TOKENS, unreadable_file
 from parlour.text import token_counter
-from parlour.text.chunking import Chunk, chunk_text
+from parlour.text.chunking import chunk_text
 
 
 def chunk_parts(parts: Sequence[Part]) -> ExtractedFile:
@@ -31,16 +31,12 @@ def _join_pages(parts: Sequence[Part]) -> Sequence[Part]:
 def _chunk_part(part: Part) -> Iterator[FileChunk]:
     for piece in chunk_text(part.text.replace("\0", "").encode("utf-8", "ignore").decode("utf-8")):
         if any(letter.isalnum() for letter in piece.body):
-            yield _to_file_chunk(piece, part)
-
-
-def _to_file_chunk(piece: Chunk, part: Part) -> FileChunk:
-    return FileChunk(
-        body=piece.body,
-        heading=piece.heading,
-        page=piece.page,
-        slide=part.number if part.kind == "slide" else None,
-        sheet=part.name if part.kind == "sheet" else "",
-        sender=piece.email.sender,
-        date=piece.email.date,
-    )
+            yield FileChunk(
+                body=piece.body,
+                heading=piece.heading,
+                page=piece.page,
+                slide=part.number if part.kind == "slide" else None,
+                sheet=part.name if part.kind == "sheet" else "",
+                sender=piece.email.sender,
+                date=piece.email.date,
+            )

@@ -2,7 +2,7 @@
 
 import email
 import email.policy
-from email.message import EmailMessage, MIMEPart
+from email.message import EmailMessage
 from pathlib import Path
 
 from parlour.files.extract.html import html_to_markdown
@@ -38,13 +38,9 @@ def _body(message: EmailMessage) -> str:
         return ""
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
-    text = _text(part, data)
-    return html_to_markdown(text) if part.get_content_subtype() == "html" and text.strip() else text
-
-
-def _text(part: MIMEPart, data: bytes) -> str:
     charset = part.get_content_charset()
     try:
-        return data.decode(charset, errors="replace") if charset else decode_text(data)
+        text = data.decode(charset, errors="replace") if charset else decode_text(data)
     except LookupError:
-        return decode_text(data)
+        text = decode_text(data)
+    return html_to_markdown(text) if part.get_content_subtype() == "html" and text.strip() else text

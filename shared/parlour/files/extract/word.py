@@ -45,7 +45,8 @@ class _BodyReader:
             if element.tag == _PARAGRAPH:
                 yield self._paragraph(element)
             elif element.tag == _TABLE:
-                yield f"\n{markdown_table(list(self._rows(element)))}\n"
+                rows = [[_words(cell) for cell in row.iterchildren(_CELL)] for row in element.iter(_ROW)]
+                yield f"\n{markdown_table(rows)}\n"
             elif element.tag != _FALLBACK and isinstance(element.tag, str):
                 yield from self.blocks(element)
 
@@ -61,10 +62,6 @@ class _BodyReader:
         if label:
             return f"{label} {words}"
         return f"- {words}" if style.startswith("list") else f"{words}\n"
-
-    def _rows(self, element: Any) -> Iterator[list[str]]:
-        for row in element.iter(_ROW):
-            yield [_words(cell) for cell in row.iterchildren(_CELL)]
 
 
 def _level(style: str) -> int:

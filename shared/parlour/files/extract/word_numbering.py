@@ -50,7 +50,17 @@ class WordNumbering:
             if number:
                 found[style.style_id] = number
         self._by_style = found
-        self._read(document)
+        try:
+            root = document.part.numbering_part.element
+        except (KeyError, NotImplementedError, AttributeError):
+            return  # no lists in this document
+        for abstract in root.iter(qn("w:abstractNum")):
+            for level in abstract.iter(qn("w:lvl")):
+                at = (abstract.get(qn("w:abstractNumId")), int(level.get(qn("w:ilvl"), "0")))
+                start = int(_value(level, "w:start") or 1)
+                self._levels[at] = _Level(_value(level, "w:numFmt") or "decimal", start, _value(level, "w:lvlText"))
+        for one in root.iter(qn("w:num")):
+            self._abstract_of[one.get(qn("w:numId"))] = _value(one, "w:abstractNumId")
 
     def label(self, paragraph: Any, style_id: str) -> str:
         """Return what precedes the paragraph: its number, "-" for a bullet, "" for nothing."""
@@ -83,19 +93,6 @@ class WordNumbering:
             return forms.get(of.form if of else "decimal", str)(counts.get(depth, of.start if of else 1))
 
         return _LEVEL_IN_TEXT.sub(number, level.text).strip()
-
-    def _read(self, document: Any) -> None:
-        try:
-            root = document.part.numbering_part.element
-        except (KeyError, NotImplementedError, AttributeError):
-            return  # no lists in this document
-        for abstract in root.iter(qn("w:abstractNum")):
-            for level in abstract.iter(qn("w:lvl")):
-                at = (abstract.get(qn("w:abstractNumId")), int(level.get(qn("w:ilvl"), "0")))
-                start = int(_value(level, "w:start") or 1)
-                self._levels[at] = _Level(_value(level, "w:numFmt") or "decimal", start, _value(level, "w:lvlText"))
-        for one in root.iter(qn("w:num")):
-            self._abstract_of[one.get(qn("w:numId"))] = _value(one, "w:abstractNumId")
 
 
 def _number_of(properties: Any) -> tuple[str, int] | None:
