@@ -24,29 +24,26 @@ def parse_tools(rows: str, names: Sequence[str], allowed_hosts: Sequence[str], t
 
     `allowed_hosts` are the hosts that the tenant's tools may reach.
     """
-    return _warn_about_missing(_parse_rows(rows, tuple(allowed_hosts), tenant_slug), names)
+    own = {one.name for one in fields(Tool)}
+    hosts = tuple(allowed_hosts)
+    tools = [
+        Tool(
+            **{
+                **{name: value for name, value in one["tool"].items() if name in own},
+                "secret_reference": one["secret_reference"],
+                "allowed_hosts": hosts,
+                "tenant_slug": tenant_slug,
+            }
+        )
+        for one in json.loads(rows or "[]")
+    ]
+    return _warn_about_missing(tools, names)
 
 
 def _warn_about_missing(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
     for missing in sorted(set(names) - {tool.name for tool in tools}):
         log.warning("tool_missing", tool=missing)
     return [*tools]
-
-
-def _parse_rows(rows: str, allowed_hosts: tuple[str, ...], tenant_slug: str) -> tuple[Tool, ...]:
-    """Tools from their rows."""
-    own = {one.name for one in fields(Tool)}
-    return tuple(
-        Tool(
-            **{
-                **{name: value for name, value in one["tool"].items() if name in own},
-                "secret_reference": one["secret_reference"],
-                "allowed_hosts": allowed_hosts,
-                "tenant_slug": tenant_slug,
-            }
-        )
-        for one in json.loads(rows or "[]")
-    )
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:

@@ -148,15 +148,11 @@ def _lookup_problems(tool: Tool) -> list[tuple[str, str]]:
     return found
 
 
-def _function_problems(field: str, address: str) -> list[tuple[str, str]]:
-    is_named = address.startswith(BUILTIN_SCHEME) or _FUNCTION_NAME.fullmatch(address.removeprefix(FUNCTION_SCHEME))
-    return [] if is_named else [(field, "name the function as function:module.name")]
-
-
 def _address_problems(field: str, address: str, tool: Tool) -> list[tuple[str, str]]:
     """Return what is wrong with an address, apart from what only the deployment knows: which names are private."""
     if address.startswith((BUILTIN_SCHEME, FUNCTION_SCHEME)):
-        return _function_problems(field, address)
+        is_named = address.startswith(BUILTIN_SCHEME) or _FUNCTION_NAME.fullmatch(address.removeprefix(FUNCTION_SCHEME))
+        return [] if is_named else [(field, "name the function as function:module.name")]
     if not address.startswith(("https://", "http://")):
         return [(field, f"begin with {BUILTIN_SCHEME}, {FUNCTION_SCHEME} or https://")]
     try:

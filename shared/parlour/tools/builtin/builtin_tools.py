@@ -59,16 +59,13 @@ def _with_embedder(make: Callable[[Embedder], BuiltinTool], embedder_of: Embedde
     """Return a tool that embeds its question with its tenant's embedder."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        return make(_embedder(embedder_of, context))(context, arguments)
+        try:
+            embedder = embedder_of(context.database, context.principal.tenant_id)
+        except Misconfigured as problem:
+            embedder = _MissingEmbedder(str(problem))
+        return make(embedder)(context, arguments)
 
     return run
-
-
-def _embedder(embedder_of: EmbedderForTenant, context: ToolContext) -> Embedder:
-    try:
-        return embedder_of(context.database, context.principal.tenant_id)
-    except Misconfigured as problem:
-        return _MissingEmbedder(str(problem))
 
 
 class _MissingEmbedder:

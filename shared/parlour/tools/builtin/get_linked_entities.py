@@ -38,7 +38,9 @@ GET_LINKED_ENTITIES = Tool(
 def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     """Run GET_LINKED_ENTITIES: one page of links, as the principal may see them."""
     ref = _record_ref(context, arguments)
-    kind, number = _read(arguments)
+    kind = text_argument(arguments, "kind") if "kind" in arguments else None
+    asked_page = arguments.get("page", 1)
+    number = int(asked_page) if isinstance(asked_page, int | float) else 1
 
     def look(tx: Transaction) -> LinkedPage:
         try:
@@ -48,8 +50,8 @@ def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObje
         except NotFound:
             require_records(context.principal, tx, [str(ref)], "entity")  # says what there is instead
             raise
-        if kind is not None:
-            _check_kind(tx, page, kind)
+        if kind is not None and kind not in [one.key for one in page.linked.types]:
+            type_registry.get_record_type(tx, kind)  # InvalidRequest for a type that does not exist
         return page
 
     with translate_errors():
@@ -73,25 +75,12 @@ def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObje
     return told
 
 
-def _read(arguments: JsonObject) -> tuple[str | None, int]:
-    """Kind and page, as far as they are said."""
-    kind = text_argument(arguments, "kind") if "kind" in arguments else None
-    number = arguments.get("page", 1)
-    return kind, int(number) if isinstance(number, int | float) else 1
-
-
 def _record_ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
     if named := str(arguments.get("entity", "")).strip():
         return named
     if context.entity_id is None:
         raise InvalidArguments("entity: this conversation is about no record; give a handle, like task/T-112")
     return context.entity_id
-
-
-def _check_kind(tx: Transaction, page: LinkedPage, kind: str) -> None:
-    """Check that the type exists; InvalidRequest otherwise."""
-    if kind not in [one.key for one in page.linked.types]:
-        type_registry.get_record_type(tx, kind)
 
 
 def _with_short_description(record: JsonObject) -> JsonObject:

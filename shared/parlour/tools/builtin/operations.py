@@ -36,10 +36,11 @@ class RecordOperation:
 def read_operations(tool: Tool, result: JsonObject) -> list[RecordOperation]:
     """Return what a successful call did, in order; nothing for other tools, or when nothing changed."""
     if tool.endpoint == UPDATE_ENTITY.endpoint:
-        return list(_updated_records(result))
+        is_done = result.get("changed") or "text" in result or result.get("note") == ALREADY_DONE_NOTE
+        return [RecordOperation("update", str(result.get("entity")))] if is_done else []
     if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
         return [
-            *_created_records(result),
+            *(RecordOperation("create", str(one.get("entity"))) for one in _objects(result.get("entities_created"))),
             *_link_operations("link", result.get("edges_created")),
             *_link_operations("unlink", result.get("edges_removed")),
         ]
@@ -78,16 +79,6 @@ def _planned_by_handle(action: str, handles: Sequence[Json]) -> JsonObject:
     named = [one for one in handles if isinstance(one, str)]
     entity_type = named[0].partition("/")[0] if named else "record"
     return _planned(action, entity_type, ", ".join(named))
-
-
-def _created_records(result: JsonObject) -> Iterator[RecordOperation]:
-    for one in _objects(result.get("entities_created")):
-        yield RecordOperation("create", str(one.get("entity")))
-
-
-def _updated_records(result: JsonObject) -> Iterator[RecordOperation]:
-    if result.get("changed") or "text" in result or result.get("note") == ALREADY_DONE_NOTE:
-        yield RecordOperation("update", str(result.get("entity")))
 
 
 def _link_operations(action: Action, edges: Json) -> Iterator[RecordOperation]:

@@ -234,17 +234,13 @@ def _update(
         raise InvalidArguments(f"text: only a document has one, and {handle} is none; use properties")
     if origin and crud.has_change_of_origin(tx, before.id, origin):
         return before, None
-    old_text = _document_text(context, tx, before)
+    old_text = ""
+    if before.type == authored_documents.DOCUMENT_TYPE:
+        document = catalogue.get_document(principal, tx, before.handle, context.team_id)
+        old_text = catalogue.read_text(tx, document)
     after = _apply_update(context, tx, before, patch, text, origin)
     agent_writes.record_update(context, tx, before, after, (old_text, text or old_text))
     return before, after
-
-
-def _document_text(context: ToolContext, tx: Transaction, record: Record) -> str:
-    """Return a document's text; "" for another record."""
-    if record.type != authored_documents.DOCUMENT_TYPE:
-        return ""
-    return catalogue.read_text(tx, catalogue.get_document(context.principal, tx, record.handle, context.team_id))
 
 
 def _apply_update(

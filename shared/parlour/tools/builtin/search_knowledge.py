@@ -34,7 +34,11 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
     """Return the built-in behind SEARCH_KNOWLEDGE: hybrid search, with numbers that are stable in the session."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        query, limit = _read(arguments)
+        query = text_argument(arguments, "query")  # without what a database cannot store
+        if not query:
+            raise InvalidArguments("query: say what to look for, in words")
+        asked_limit = arguments.get("limit", _DEFAULT_LIMIT)
+        limit = int(asked_limit) if isinstance(asked_limit, int | float) else _DEFAULT_LIMIT
         previous = select_expansion(query, context.user_messages)
         wanted = expand_query(query, previous)
         vectors = _embed(embedder, list(dict.fromkeys([wanted, query])), context)
@@ -62,15 +66,6 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
         return {**found, "searched_for": wanted} if wanted != query else found
 
     return run
-
-
-def _read(arguments: JsonObject) -> tuple[str, int]:
-    """Query and limit; what a database cannot store is taken out of the query."""
-    query = text_argument(arguments, "query")
-    if not query:
-        raise InvalidArguments("query: say what to look for, in words")
-    limit = arguments.get("limit", _DEFAULT_LIMIT)
-    return query, int(limit) if isinstance(limit, int | float) else _DEFAULT_LIMIT
 
 
 def _embed(embedder: Embedder, texts: list[str], context: ToolContext) -> Mapping[str, Vector]:
