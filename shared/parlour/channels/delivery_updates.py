@@ -75,17 +75,16 @@ def apply_status(
 
 def apply_pending_updates(principal: Principal, database: Database, provider_message_ids: Sequence[str]) -> bool:
     """Apply the news that came before their messages were known; call it once that is committed."""
+    order = list(_PRIOR_STATES)
 
     def apply(tx: Transaction) -> bool:
-        return sum(_apply_pending(tx, one) for one in provider_message_ids) > 0
+        changed = 0
+        for message_id in provider_message_ids:
+            early = sorted(store.pop_pending_updates(tx, message_id), key=lambda news: order.index(news.state))
+            changed += sum(_apply_update(tx, message_id, news) for news in early)
+        return changed > 0
 
     return database.run(principal, apply)
-
-
-def _apply_pending(tx: Transaction, provider_message_id: str) -> bool:
-    order = list(_PRIOR_STATES)
-    early = sorted(store.pop_pending_updates(tx, provider_message_id), key=lambda news: order.index(news.state))
-    return sum(_apply_update(tx, provider_message_id, news) for news in early) > 0
 
 
 def _to_update(status: DeliveryStatus, code: str, problem: str, now: datetime) -> DeliveryUpdate:

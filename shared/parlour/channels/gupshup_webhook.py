@@ -85,7 +85,16 @@ def _parse_message(event: JsonObject, now: datetime) -> Envelope:
         media=_parse_media(kind, content),
         status="",
         sent_at=parse_time(event.get("timestamp"), 1000, now),
-        metadata=_message_metadata(kind, message, content),
+        metadata=without_empty(
+            {
+                "type": clean_text(kind)[:MAX_SHORT_TEXT_CHARS],
+                "sender_name": short_text(optional_object(message, "sender"), "name"),
+                "reply_to": short_text(optional_object(message, "context"), "gsId"),
+                "button_id": short_text(content, "postbackText"),
+                "latitude": short_text(content, "latitude"),
+                "longitude": short_text(content, "longitude"),
+            }
+        ),
     )
 
 
@@ -116,18 +125,6 @@ def _parse_media(kind: str, content: JsonObject) -> Media | None:
         name=short_text(content, "name"),
         caption=short_text(content, "caption"),
     )
-
-
-def _message_metadata(kind: str, message: JsonObject, content: JsonObject) -> JsonObject:
-    notes = {
-        "type": clean_text(kind)[:MAX_SHORT_TEXT_CHARS],
-        "sender_name": short_text(optional_object(message, "sender"), "name"),
-        "reply_to": short_text(optional_object(message, "context"), "gsId"),
-        "button_id": short_text(content, "postbackText"),
-        "latitude": short_text(content, "latitude"),
-        "longitude": short_text(content, "longitude"),
-    }
-    return without_empty(notes)
 
 
 def _routing_key(event: JsonObject) -> str:

@@ -122,7 +122,9 @@ class MediaFetcher:
     ) -> tuple[JsonObject, AttachmentContent]:
         try:
             data = self._fetch(found)
-            kind = _require_mime_type(data)
+            kind = detect_mime_type(data)
+            if kind is None:
+                return _refusal("unsupported_type")
             key = _object_key(principal, found.message_id)
             self._objects.put(key, data, kind)
         except _FileRefused as refusal:
@@ -216,13 +218,6 @@ class MediaFetcher:
 
 def _refusal(reason: str) -> tuple[JsonObject, AttachmentContent]:
     return {"refused": reason}, missing_content(reason)
-
-
-def _require_mime_type(data: bytes) -> str:
-    kind = detect_mime_type(data)
-    if kind is None:
-        raise _FileRefused("unsupported_type")
-    return kind
 
 
 def _is_access_refused(response: httpx2.Response) -> bool:

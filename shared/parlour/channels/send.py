@@ -34,7 +34,6 @@ from parlour.infra.errors import (
     RetryError,
     WindowClosed,
 )
-from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
@@ -255,7 +254,11 @@ def _template_parts(reply: OutboxReply) -> tuple[FilledTemplate | None, list[Mes
 
 def _format_texts(reply: OutboxReply, options: Sequence[Button], max_units: int) -> list[str]:
     text = add_numbered_options(reply.text, options)
-    return format_whatsapp(text, [_to_footnote(citation) for citation in reply.citations], max_units)
+    footnotes = [
+        Footnote(int(str(citation["number"])), str(citation["title"]), str(citation["locator"]))
+        for citation in reply.citations
+    ]
+    return format_whatsapp(text, footnotes, max_units)
 
 
 def _parse_account(reply: OutboxReply, providers: Providers) -> ChannelAccount:
@@ -335,8 +338,9 @@ def _send_parts(recorder: _AttemptRecorder, provider: ChannelProvider, ids: list
 
 def _record_error(recorder: _AttemptRecorder, problem: ParlourError, parts_sent: int) -> SendResult:
     """Record the state and the metric of an error; raise it when the delivery can be tried again."""
+    is_retryable = isinstance(problem, ProviderUnavailable) and recorder.attempt.reply.attempts + 1 < MAX_ATTEMPTS
     for kind, state, metric in _STATE_AFTER_ERROR:
-        if isinstance(problem, kind) and not _is_retryable(recorder, problem):
+        if isinstance(problem, kind) and not is_retryable:
             end_state = "failed" if recorder.attempt.reply.is_interim else state
             if not recorder.end_attempt(end_state, problem, parts_sent):
                 return SendResult("taken_over", parts_sent)
@@ -362,11 +366,3 @@ def _reschedule_blocked(recorder: _AttemptRecorder, problem: Misconfigured, part
         if recorder.reschedule_blocked(problem, again)
         else SendResult("taken_over", parts_sent)
     )
-
-
-def _is_retryable(recorder: _AttemptRecorder, problem: ParlourError) -> bool:
-    return isinstance(problem, ProviderUnavailable) and recorder.attempt.reply.attempts + 1 < MAX_ATTEMPTS
-
-
-def _to_footnote(citation: JsonObject) -> Footnote:
-    return Footnote(int(str(citation["number"])), str(citation["title"]), str(citation["locator"]))

@@ -105,7 +105,9 @@ def is_token_refused(answer: JsonObject) -> bool:
 def _message_content(outgoing: OutgoingMessage) -> JsonObject:
     template = outgoing.template
     if template is None and outgoing.buttons:
-        return {"type": "interactive", "interactive": _interactive_content(outgoing)}
+        replies: Json = [{"type": "reply", "reply": button.to_json()} for button in outgoing.buttons]
+        content: Json = {"type": "button", "body": {"text": outgoing.text}, "action": {"buttons": replies}}
+        return {"type": "interactive", "interactive": content}
     if template is None:
         return {"type": "text", "text": {"body": outgoing.text, "preview_url": False}}
     parameters: list[Json] = [
@@ -125,11 +127,6 @@ def _message_content(outgoing: OutgoingMessage) -> JsonObject:
     ]
     components: Json = [*body, *buttons]
     return {"type": "template", "template": {"name": template.name, "language": language, "components": components}}
-
-
-def _interactive_content(outgoing: OutgoingMessage) -> JsonObject:
-    buttons: Json = [{"type": "reply", "reply": button.to_json()} for button in outgoing.buttons]
-    return {"type": "button", "body": {"text": outgoing.text}, "action": {"buttons": buttons}}
 
 
 def _read_response(response: httpx2.Response) -> str:

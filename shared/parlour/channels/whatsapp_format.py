@@ -36,26 +36,22 @@ def format_whatsapp(text: str, citations: Sequence[Footnote], max_units: int = M
     a reader sees as one character; code that is cut is closed and opened again. The same input always gives
     the same parts, which is what lets an interrupted send go on where it stopped. Nothing to say: no parts.
     """
-    blocks = [_to_whatsapp_markup(text), _render_footer(citations)]
+    try:
+        body = _render_blocks(SyntaxTreeNode(_parser().parse(text)), "\n\n")
+    except RecursionError:
+        body = text.strip()  # nested more deeply than anybody means it
+    blocks = [body, _render_footer(citations)]
     return _split_parts("\n\n".join(block for block in blocks if block), max_units)
 
 
 def _render_footer(citations: Sequence[Footnote]) -> str:
     if not citations:
         return ""
-    return "\n".join(["Sources:", *(_render_footnote(citation) for citation in citations)])
-
-
-def _render_footnote(citation: Footnote) -> str:
-    where = ", ".join(" ".join(words.split()) for words in (citation.title, citation.locator) if words.strip())
-    return f"[{citation.number}] {where}".rstrip()
-
-
-def _to_whatsapp_markup(text: str) -> str:
-    try:
-        return _render_blocks(SyntaxTreeNode(_parser().parse(text)), "\n\n")
-    except RecursionError:
-        return text.strip()  # nested more deeply than anybody means it
+    lines = ["Sources:"]
+    for citation in citations:
+        where = ", ".join(" ".join(words.split()) for words in (citation.title, citation.locator) if words.strip())
+        lines.append(f"[{citation.number}] {where}".rstrip())
+    return "\n".join(lines)
 
 
 @functools.cache
@@ -109,12 +105,11 @@ def _render_table(node: SyntaxTreeNode) -> str:
     header, *rows = [
         [_render_inline(cell, "").strip() for cell in row.children] for row in node.walk() if row.type == "tr"
     ]
-    return "\n".join(_render_row(header, row) for row in rows) or " · ".join(filter(None, header))
-
-
-def _render_row(header: list[str], cells: list[str]) -> str:
-    named = (f"{name}: {cell}" if name else cell for name, cell in zip(header, cells, strict=False) if cell)
-    return "• " + " · ".join(named)
+    lines = []
+    for row in rows:
+        named = (f"{name}: {cell}" if name else cell for name, cell in zip(header, row, strict=False) if cell)
+        lines.append("• " + " · ".join(named))
+    return "\n".join(lines) or " · ".join(filter(None, header))
 
 
 _BLOCK_RENDERERS: dict[str, Callable[[SyntaxTreeNode], str]] = {
