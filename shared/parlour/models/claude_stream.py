@@ -65,7 +65,13 @@ class _Message:
         for index, text in self._inputs.items():
             self._blocks[index]["input"] = self._parse_tool_input(text)
         blocks = tuple(cast("JsonObject", _storable(self._blocks[index])) for index in sorted(self._blocks))
-        return Completion(blocks, self._stop_reason, self._to_usage())
+        usage = TokenUsage(
+            input_tokens=self._usage.get("input_tokens", 0),
+            output_tokens=self._usage.get("output_tokens", 0),
+            cache_read_tokens=self._usage.get("cache_read_input_tokens", 0),
+            cache_write_tokens=self._usage.get("cache_creation_input_tokens", 0),
+        )
+        return Completion(blocks, self._stop_reason, usage)
 
     def _append_delta(self, index: int, delta: JsonObject) -> TextDelta | ReasoningDelta | None:
         block = self._blocks[index]
@@ -98,14 +104,6 @@ class _Message:
     def _update_usage(self, usage: JsonObject) -> None:
         """Update the usage with totals so far: later ones replace earlier ones, missing ones do not."""
         self._usage.update({name: value for name, value in usage.items() if isinstance(value, int)})
-
-    def _to_usage(self) -> TokenUsage:
-        return TokenUsage(
-            input_tokens=self._usage.get("input_tokens", 0),
-            output_tokens=self._usage.get("output_tokens", 0),
-            cache_read_tokens=self._usage.get("cache_read_input_tokens", 0),
-            cache_write_tokens=self._usage.get("cache_creation_input_tokens", 0),
-        )
 
 
 def _reject_constant(constant: str) -> Json:

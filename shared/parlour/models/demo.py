@@ -98,6 +98,7 @@ def read_exchange(request: ModelRequest) -> Exchange:
         outcomes += [_outcome(block, names) for block in results]
         tail += [str(block.get("text", "")) for block in blocks if message.get("role") == "user"]
     last = asked[-1] if asked else []
+    late = find_late_result(last)
     remembered = [found[2] for text in tail for found in _RUNTIME_TEXT.finditer(text) if found[1] == "memory"]
     return Exchange(
         question=own_words(last),
@@ -105,7 +106,7 @@ def read_exchange(request: ModelRequest) -> Exchange:
         remembered="\n".join(remembered),
         attachment=_attachment(last),
         outcomes=outcomes,
-        late=_late_outcome(last),
+        late=ToolOutcome(late[0], late[1], canonical_json(late[1])) if late else None,
     )
 
 
@@ -119,11 +120,6 @@ def _outcome(block: JsonObject, names: dict[str, str]) -> ToolOutcome:
     content, call_id = block.get("content"), str(block.get("tool_use_id"))
     text = content if isinstance(content, str) else "\n".join(str(one.get("text", "")) for one in content_blocks(block))
     return ToolOutcome(names.get(call_id, ""), _parse(text), text, call_id.startswith(OFFLINE_CALL_PREFIX))
-
-
-def _late_outcome(blocks: Sequence[JsonObject]) -> ToolOutcome | None:
-    found = find_late_result(blocks)
-    return ToolOutcome(found[0], found[1], canonical_json(found[1])) if found else None
 
 
 def _attachment(blocks: Sequence[JsonObject]) -> dict[str, str]:

@@ -79,7 +79,10 @@ def ask_with_fallback(
             failures.append(failure)
             if isinstance(failure, ProviderRejected):
                 break
-    raise _final_error(failures)
+    unavailable = [failure for failure in failures if isinstance(failure, ProviderUnavailable)]
+    if unavailable:
+        raise unavailable[-1]
+    raise failures[0] if failures else ProviderRejected("no model was named: give the agent a model_routing")
 
 
 def _attempt(
@@ -139,10 +142,3 @@ def _continues_unthought_call(request: ModelRequest) -> bool:
 
 def _elapsed_ms(started: float, clock: Callable[[], float]) -> int:
     return round((clock() - started) * 1000)
-
-
-def _final_error(failures: Sequence[AttemptError]) -> AttemptError:
-    unavailable = [failure for failure in failures if isinstance(failure, ProviderUnavailable)]
-    if unavailable:
-        return unavailable[-1]
-    return failures[0] if failures else ProviderRejected("no model was named: give the agent a model_routing")

@@ -41,7 +41,12 @@ class FunctionModel:
         return stream_within(allowed, lambda: self._run_loop(tenant, request, seconds_left), lambda _part: True)
 
     def _run_loop(self, tenant: str, request: ModelRequest, seconds: float) -> Generator[StreamPart]:
-        event: JsonObject = {"kind": "agent", "function": request.model, "request": _to_agent_request(request)}
+        agent_request: JsonObject = {
+            "system": "\n\n".join(str(block["text"]) for block in request.system),
+            "messages": [*request.messages],
+            "tools": [*request.tools],
+        }
+        event: JsonObject = {"kind": "agent", "function": request.model, "request": agent_request}
         try:
             answer = self._functions.invoke(tenant, event, seconds)
         except (FunctionTimedOut, FunctionFailed) as error:
@@ -51,20 +56,9 @@ class FunctionModel:
         reply = answer.get("result")
         if not isinstance(reply, dict):
             raise ProviderUnavailable(f"the agent {request.model} gave no reply")
-        yield from _read_reply(reply, _count_calls(request))
-
-
-def _to_agent_request(request: ModelRequest) -> JsonObject:
-    return {
-        "system": "\n\n".join(str(block["text"]) for block in request.system),
-        "messages": [*request.messages],
-        "tools": [*request.tools],
-    }
-
-
-def _count_calls(request: ModelRequest) -> int:
-    blocks = [block for message in request.messages for block in content_blocks(message)]
-    return sum(block.get("type") == "tool_use" for block in blocks)
+        blocks = [block for message in request.messages for block in content_blocks(message)]
+        earlier_calls = sum(block.get("type") == "tool_use" for block in blocks)
+        yield from _read_reply(reply, earlier_calls)
 
 
 def _read_reply(reply: JsonObject, earlier_calls: int) -> Iterator[StreamPart]:
@@ -75,20 +69,18 @@ def _read_reply(reply: JsonObject, earlier_calls: int) -> Iterator[StreamPart]:
         blocks.append({"type": "text", "text": text})
     calls = object_items(reply.get("calls"))
     for number, call in enumerate(calls, start=earlier_calls + 1):
+        given = call.get("id")
+        call_id = given if isinstance(given, str) and _CALL_ID.fullmatch(given) else f"call_{number}"
         blocks.append(
             {
                 "type": "tool_use",
-                "id": _call_id(call.get("id"), number),
+                "id": call_id,
                 "name": str(call.get("name")),
                 "input": call.get("arguments") or {},
             }
         )
     usage = TokenUsage(_count(reply.get("input_tokens")), _count(reply.get("output_tokens")))
     yield Completion(tuple(blocks), "tool_use" if calls else "end_turn", usage)
-
-
-def _call_id(given: Json, number: int) -> str:
-    return given if isinstance(given, str) and _CALL_ID.fullmatch(given) else f"call_{number}"
 
 
 def _count(value: Json) -> int:

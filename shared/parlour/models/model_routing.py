@@ -139,7 +139,12 @@ def _find_problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
             yield from _entry_problems(purpose, routing[purpose])
     if _is_function(routing.get("default")) and "cheap" not in routing:
         yield "cheap", "is missing: the agent loop answers turns only; name a model that writes summaries"
-    yield from _fallback_problems(routing.get("fallback", []))
+    fallback = routing.get("fallback", [])
+    if not isinstance(fallback, list):
+        yield "fallback", "must be a list of provider and model"
+    else:
+        for index, entry in enumerate(fallback):
+            yield from _entry_problems(f"fallback[{index}]", entry)
     if routing.get("strategy", "rule") not in STRATEGIES:
         yield "strategy", f"is not one of {', '.join(STRATEGIES)}"
 
@@ -154,14 +159,6 @@ def _thinking(entry: JsonObject) -> str | int | None:
 
 def _is_function(entry: Json) -> bool:
     return isinstance(entry, dict) and entry.get("provider") == FUNCTION_PROVIDER
-
-
-def _fallback_problems(fallback: Json) -> Iterator[tuple[str, str]]:
-    if not isinstance(fallback, list):
-        yield "fallback", "must be a list of provider and model"
-        return
-    for index, entry in enumerate(fallback):
-        yield from _entry_problems(f"fallback[{index}]", entry)
 
 
 def _entry_problems(key: str, entry: Json) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ class SimulatedCache:
         for block, is_breakpoint in _blocks(request):
             text = canonical_json(block)
             digest.update(text.encode())
-            chars += _billed_chars(block, text)
+            chars += _IMAGE_TOKENS * _CHARS_PER_TOKEN if block.get("type") == "image" else len(text)
             key = digest.digest()
             used_at = self._used_at.get(key)
             if used_at is not None and now - used_at <= _SECONDS_KEPT:
@@ -61,7 +61,3 @@ def _blocks(request: ModelRequest) -> Iterator[tuple[JsonObject, bool]]:
 
 def _without_mark(block: JsonObject) -> JsonObject:
     return {name: value for name, value in block.items() if name != "cache_control"}
-
-
-def _billed_chars(block: JsonObject, text: str) -> int:
-    return _IMAGE_TOKENS * _CHARS_PER_TOKEN if block.get("type") == "image" else len(text)
