@@ -3,7 +3,7 @@
 An arrow says which way an edge runs, seen from the record that the conversation is about.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -158,16 +158,17 @@ def render_variants(linked: LinkedRecords, *, has_tool: bool) -> tuple[str, ...]
 
 def _render(linked: LinkedRecords, each: int, most_kinds: int) -> str:
     groups = {kind: list(records) for kind, records in groupby(linked.records, key=lambda one: one.type)}
-    blocks = [_render_type(kind, groups.get(kind.key, [])[:each]) for kind in linked.types[:most_kinds]]
-    rest = [_render_count(kind) for kind in linked.types[most_kinds:]]
-    return "\n".join([*blocks, f"Also: {', '.join(rest)}."] if rest else blocks)
-
-
-def _render_type(kind: LinkedType, shown: Sequence[LinkedRecord]) -> str:
-    left = kind.total - len(shown)
-    heading = f"## {_one_line(kind.name)} ({kind.total}{f', first {len(shown)}' if left else ''})"
-    more = [f"- ... and {left} more"] if left else []
-    return "\n".join([heading, *map(_render_record, shown), *more])
+    lines: list[str] = []
+    for kind in linked.types[:most_kinds]:
+        shown = groups.get(kind.key, [])[:each]
+        left = kind.total - len(shown)
+        lines.append(f"## {_one_line(kind.name)} ({kind.total}{f', first {len(shown)}' if left else ''})")
+        lines += map(_render_record, shown)
+        if left:
+            lines.append(f"- ... and {left} more")
+    if rest := [_render_count(kind) for kind in linked.types[most_kinds:]]:
+        lines.append(f"Also: {', '.join(rest)}.")
+    return "\n".join(lines)
 
 
 def _render_record(record: LinkedRecord) -> str:
