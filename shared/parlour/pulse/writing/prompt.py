@@ -53,10 +53,8 @@ def user_text(handle: str, question: str = "") -> str:
 
 def focus_text(record_type: RecordType) -> str:
     """Return the type's own prompt, else what its template and the types of its properties suggest."""
-    return record_type.settings.pulse_prompt.strip() or _derived_focus(record_type)
-
-
-def _derived_focus(record_type: RecordType) -> str:
+    if own := record_type.settings.pulse_prompt.strip():
+        return own
     labels = {name: record_type.label(name) for name in record_type.properties}
     told = placeholders(record_type.settings.semantic)
     status = [labels.get(name, name) for name in record_type.settings.status_properties]
