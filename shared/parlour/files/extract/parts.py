@@ -47,7 +47,11 @@ class ExtractedFile:
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     """Rows as a Markdown table, the first of them as its header; "" for none."""
     width = max((len(row) for row in rows), default=0)
-    lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
+    lines = []
+    for row in rows:
+        cells = [*row, *[""] * (width - len(row))]
+        shown = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+        lines.append(f"| {' | '.join(shown)} |")
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]]) if lines and width else ""
 
 
@@ -61,8 +65,3 @@ def escape_markdown(text: str) -> str:
     """One line of text, so that nothing in it is taken for a heading, a page mark or a fence of Markdown."""
     words = " ".join(text.replace("\0", "").split())
     return f"\\{words}" if words.startswith(("#", "```", "~~~", "<!--")) else words
-
-
-def _row(cells: Sequence[str]) -> str:
-    shown = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
-    return f"| {' | '.join(shown)} |"
