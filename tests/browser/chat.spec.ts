@@ -84,6 +84,17 @@ test("a PDF is refused before its upload, and the text stays", async ({ page, op
   expect(sent).toEqual([]);
 });
 
+test("a batch of text appears word by word", async ({ page, open }) => {
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  await page.addInitScript(streamInTwoBatches);
+  await open(CHAT);
+  await page.getByRole("button", { name: SAMPLE }).click();
+  await expect(reply(page).getByRole("list", { name: "Sources" })).toBeVisible();
+  const lengths = await page.evaluate(() => (globalThis as { replyLengths?: number[] }).replyLengths ?? []);
+  expect(new Set(lengths).size).toBeGreaterThan(6);
+  expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
+});
+
 test.describe("without a connection", () => {
   test.use({ expectedErrors: /net::ERR_/ });
 
@@ -166,6 +177,46 @@ function observeLayoutShifts(): void {
       if (!shift.hadRecentInput && !shift.sources.every(isInThread)) found.layoutShift! += shift.value;
     }
   }).observe({ type: "layout-shift", buffered: true });
+}
+
+/** Hold back most of a streamed text for some time, and note how long the reply is on the page meanwhile. Runs in the page. */
+function streamInTwoBatches(): void {
+  const found = globalThis as { replyLengths?: number[] };
+  const lengths = (found.replyLengths = [] as number[]);
+  const original = fetch;
+  globalThis.fetch = async (input, init) => {
+    const response = await original(input, init);
+    if (!(input instanceof Request ? input.url : String(input)).endsWith("/stream")) return response;
+    const frames = (await response.text()).split("\n\n");
+    const deltas = frames.filter((frame) => frame.includes("event: text_delta"));
+    const [first] = deltas;
+    if (!first) return new Response(frames.join("\n\n"), response);
+    const text = deltas.map((frame) => (JSON.parse(frame.split("data: ")[1]!) as TextDelta).payload.text).join("");
+    const textDelta = (part: string, fraction: number) => {
+      const data = JSON.parse(first.split("data: ")[1]!) as TextDelta;
+      const event = { ...data, number: data.number + fraction, payload: { ...data.payload, text: part } };
+      return `id: ${data.number}\nevent: text_delta\ndata: ${JSON.stringify(event)}`;
+    };
+    const at = frames.indexOf(first);
+    const rest = frames.slice(at).filter((frame) => !deltas.includes(frame));
+    const parts = [[...frames.slice(0, at), textDelta(text.slice(0, 20), 0)], [textDelta(text.slice(20), 0.5)], rest];
+    const body = new ReadableStream({
+      async start(stream) {
+        for (const part of parts) {
+          stream.enqueue(new TextEncoder().encode(`${part.join("\n\n")}\n\n`));
+          await new Promise((resolve) => setTimeout(resolve, 1000));
+        }
+        stream.close();
+      },
+    });
+    setInterval(() => lengths.push(document.querySelector(".chat-reply .cited-text")?.textContent.length ?? 0), 50);
+    return new Response(body, response);
+  };
+}
+
+interface TextDelta {
+  number: number;
+  payload: { text: string };
 }
 
 /** Return a stream in which a model thinks before its first words. */

@@ -1,12 +1,13 @@
 import { useMemo } from "preact/hooks";
 import { CitedText } from "../ui/CitedText";
 import { clock, dateTime } from "../ui/format";
+import { useSteadyText } from "../ui/steady_text";
 import type { Reply } from "./entries";
 
 /** A reply, while it is written and after. */
 export function ReplyArticle({ reply, name: agent }: { reply: Reply; name: string }) {
   const name = reply.author.value || agent;
-  const text = reply.text.value;
+  const text = useSteadyText(reply.text.value, reply.isComplete.value);
   const activity = reply.activity.value;
   const stored = reply.citations.value;
   const citations = useMemo(() => stored ?? provisionalCitations(text), [stored, text]);
