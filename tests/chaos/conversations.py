@@ -11,7 +11,7 @@ from typing import Any
 from local.workers import InvocationResult
 from tests.chaos.chaos_environment import ChaosEnvironment, ChaosTenant, webhook_event
 from tests.chaos.queue_poller import WORKER_SLOTS, Delivery
-from tests.chaos.scenarios import Boundary, Invocation, Scenario
+from tests.chaos.scenarios import BEFORE_REPLY, Boundary, Invocation, Scenario
 from tests.chaos.tripwire import KillPoint, RecordedInvocation, Tripwire
 
 PERSONAL_STATEMENT = "My name is Robin. We pour with the Heron crew."
@@ -29,6 +29,8 @@ class Conversation:
     """One phone's conversation. `boundary` is None where nobody is killed.
 
     kill_points          where its workers die; taken out as they happen.
+    deaths_before_reply  how many workers still die just before they reply. An invocation that finds the session in
+                         other hands, or nothing to do, comes to no reply and dies no such death.
     invocations          how often each function was invoked in this phase.
     uncommitted_answers  at the moment of death: model answers that were given and not committed.
     redeliveries         deliveries after a message's first.
@@ -40,6 +42,7 @@ class Conversation:
     phone_number: str
     boundary: Boundary | None = None
     kill_points: dict[Invocation, KillPoint] = field(default_factory=dict)
+    deaths_before_reply: int = 0
     invocations: Counter[str] = field(default_factory=Counter)
     recorded_calls: dict[Invocation, tuple[str, ...]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -140,12 +143,16 @@ class Conversations:
             conversation.invocations[function] += 1
             invocation = Invocation(function, conversation.invocations[function], conversation.phase)
             point = conversation.kill_points.pop(invocation, None)
+            if function == "orchestrator" and conversation.deaths_before_reply:
+                point = BEFORE_REPLY
         if point is None and not self._records_calls:
             return None
         return Tripwire(self.world.server_names, point)
 
     def _record_end(self, conversation: Conversation, function: str, ended: InvocationResult, begun: float) -> None:
         conversation.ended_at = max(conversation.ended_at, begun + ended.seconds)
+        if function == "orchestrator" and ended.outcome != "answered" and conversation.deaths_before_reply:
+            conversation.deaths_before_reply -= 1
         if ended.outcome == "killed":
             conversation.died_at = begun + ended.seconds
             self.count_uncommitted(conversation)

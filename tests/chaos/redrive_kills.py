@@ -11,8 +11,8 @@ from tests.chaos.kill_suite import BoundaryFilter, ProgressCallback, all_boundar
 from tests.chaos.operator_requests import redrive_dead_letters, redrive_turn
 from tests.chaos.report import ResultRow
 from tests.chaos.scenarios import (
-    BEFORE_REPLY,
     EFFECTS,
+    MAX_TURN_ATTEMPTS,
     Boundary,
     Invocation,
     Scenario,
@@ -21,9 +21,6 @@ from tests.chaos.scenarios import (
 
 PARKED_TURN = Scenario("redrive of a parked turn", "effects", (Invocation("http_api"),), steps=2, effects=EFFECTS)
 DEAD_LETTERS = Scenario("redrive of dead letters", "plain", (Invocation("http_api"),))
-
-_MAX_INVOCATIONS = 20
-"""Of the orchestrator for one session, until its turn is given up."""
 
 _VISIBILITY_SECONDS = 62.0
 """For how long a dead letter stays in the hands of a redrive that died."""
@@ -120,16 +117,10 @@ def _receive_envelope(world: ChaosEnvironment, number: str) -> list[dict[str, An
 
 
 def _park_turns(conversations: Conversations, parked: list[Conversation]) -> None:
-    """Their turns' workers die until the turns are given up, each time with all done but the reply.
-
-    An invocation that finds the session in other hands, or nothing to do, comes to no reply and counts for none.
-    """
-    dying = {Invocation("orchestrator", number): BEFORE_REPLY for number in range(1, _MAX_INVOCATIONS + 1)}
+    """Their turns' workers die until the turns are given up, each time with all done but the reply."""
     for conversation in parked:
-        conversation.kill_points |= dying
+        conversation.deaths_before_reply = MAX_TURN_ATTEMPTS
     run_until_idle(conversations, parked)
-    for conversation in parked:
-        conversation.kill_points = {at: point for at, point in conversation.kill_points.items() if at not in dying}
 
 
 def _redrive_turn(conversations: Conversations, conversation: Conversation) -> None:
