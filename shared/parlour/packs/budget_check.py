@@ -28,30 +28,22 @@ def find_budget_problems(pack: Pack, measure: TokenCounter) -> Iterator[PackProb
     """One for every binding whose tools and tiers exceed what its agent's profile leaves them; for every budget, an
     agent's or a kind's, that has no room for them beside its floors; for every agent that reminds of too much."""
     for slug, agent in pack.agents.items():
-        yield from _check_reminders(pack, f"agents/{slug}.yaml", agent, measure)
+        most = budget.resolve_profile(prompt_settings.budget_settings(agent.budget)).limits_of(Layer.REMINDER).cap
+        total = sum(map(measure, agent.reminders))
+        if total > most:
+            message = f"take {total} tokens; the limit is {most}: keep only the one or two most important"
+            yield _problem_at(pack, f"agents/{slug}.yaml", ("reminders",), message)
     for slug, binding in pack.bindings.items():
         tools = _tool_tokens(pack, binding, measure)
         config = tools + measure(_persona_text(pack, binding))
-        yield from _check_persona_size(pack, slug, binding, config, tools, measure)
+        most = _binding_profile(pack, binding).config_cap
+        if config > most:
+            parts = ", ".join(f"{name} {tokens}" for name, tokens in _tokens_by_tier(pack, binding, measure).items())
+            message = (
+                f"takes {config} tokens of every prompt; the limit is {most}: shorten one of tools {tools}, {parts}"
+            )
+            yield _problem_at(pack, f"bindings/{slug}.yaml", (), message)
         yield from _check_floors(pack, slug, binding, config)
-
-
-def _check_reminders(pack: Pack, file: str, agent: Agent, measure: TokenCounter) -> Iterator[PackProblem]:
-    most = budget.resolve_profile(prompt_settings.budget_settings(agent.budget)).limits_of(Layer.REMINDER).cap
-    total = sum(map(measure, agent.reminders))
-    if total > most:
-        message = f"take {total} tokens; the limit is {most}: keep only the one or two most important"
-        yield _problem_at(pack, file, ("reminders",), message)
-
-
-def _check_persona_size(
-    pack: Pack, slug: str, binding: Binding, total: int, tools: int, measure: TokenCounter
-) -> Iterator[PackProblem]:
-    most = _binding_profile(pack, binding).config_cap
-    if total > most:
-        parts = ", ".join(f"{name} {tokens}" for name, tokens in _tokens_by_tier(pack, binding, measure).items())
-        message = f"takes {total} tokens of every prompt; the limit is {most}: shorten one of tools {tools}, {parts}"
-        yield _problem_at(pack, f"bindings/{slug}.yaml", (), message)
 
 
 def _check_floors(pack: Pack, slug: str, binding: Binding, config: int) -> Iterator[PackProblem]:

@@ -49,7 +49,6 @@ def find_reference_problems(reading: ParsedPack, endpoints: Collection[str]) -> 
     yield from _check_bindings(reading)
     yield from _check_routing_keys(reading)
     yield from _check_tools(reading, endpoints)
-    yield from _check_reserved_names(reading)
     yield from _check_entity_types(reading)
     yield from record_checks.find_record_problems(reading)
     yield from scene_checks.find_scene_problems(reading, {*built_in, HAND_OFF})
@@ -228,6 +227,8 @@ def _check_routing_keys(reading: ParsedPack) -> Iterator[PackProblem]:
 def _check_tools(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[PackProblem]:
     secrets, hosts = _list_secrets(reading), _list_tool_hosts(reading)
     for name, tool, at in reading.iterate_models("tools", Tool):
+        if name == HAND_OFF:
+            yield at.problem_at((), "is Parlour's own name: agents with `allowed_handoffs` have that tool; rename it")
         for field, message in tool_definition.find_problems(to_tool_definition(name, tool, hosts or ())):
             is_known = hosts is not None or field not in _TOOL_ADDRESSES
             if is_known and not reading.has_problem(at.file, _TOOL_FIELD_DEPENDS_ON.get(field, field)):
@@ -237,12 +238,6 @@ def _check_tools(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[Pa
                 yield from _check_name(at, (field,), "endpoint", address, endpoints)
         if tool.auth:
             yield from _check_secret(at, ("auth",), tool.auth, secrets)
-
-
-def _check_reserved_names(reading: ParsedPack) -> Iterator[PackProblem]:
-    for name, _, at in reading.iterate_models("tools", Tool):
-        if name == HAND_OFF:
-            yield at.problem_at((), "is Parlour's own name: agents with `allowed_handoffs` have that tool; rename it")
 
 
 def _check_entity_types(reading: ParsedPack) -> Iterator[PackProblem]:

@@ -8,7 +8,7 @@ from parlour.inbox.threads import SAVED_REPLIES_SETTING
 from parlour.infra.json_values import Json, JsonObject
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import plan
-from parlour.packs.format import Document, Pack, Record, RecordSource
+from parlour.packs.format import Document, Pack, Record
 from parlour.packs.items import ItemId, document_item, link_item, parse_record_key, record_item
 from parlour.packs.serialization import to_json_value, to_row
 from parlour.records.pack_import import RecordDraft
@@ -54,6 +54,10 @@ def wanted_items(pack: Pack) -> dict[ItemId, JsonObject]:
 def _tenant_fields(pack: Pack) -> JsonObject:
     """Return the tenant's fields; a pack without a daily cap says nothing of it."""
     tenant = pack.tenant
+    chat_pages = [binding.channels.web.host for binding in pack.bindings.values() if binding.channels.web]
+    record_pages = [
+        host_of(kind.rag.link) for kind in pack.entity_types.values() if kind.rag.link.startswith("https://")
+    ]
     fields: JsonObject = {
         "slug": tenant.slug,
         "display_name": tenant.display_name,
@@ -62,7 +66,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
         SAVED_REPLIES_SETTING: {name: {**texts} for name, texts in tenant.saved_replies.items()},
-        OWN_HOSTS_SETTING: [*_own_hosts(pack)],
+        OWN_HOSTS_SETTING: [*sorted({*chat_pages, *record_pages})],
         DEMO_SETTING: to_json_value(pack.scenes),
     }
     return fields if tenant.daily_cap_usd is None else {**fields, DAILY_CAP_FIELD: tenant.daily_cap_usd}
@@ -83,12 +87,10 @@ def record_drafts(pack: Pack) -> list[RecordDraft]:
 
 
 def _record_properties(record: Record) -> JsonObject:
-    sources: list[Json] = [_source_json(source) for source in record.sources]
+    sources: list[Json] = [
+        {name: value for name, value in to_row(source).items() if value not in {"", None}} for source in record.sources
+    ]
     return {**record.properties, SOURCES_PROPERTY: sources} if sources else {**record.properties}
-
-
-def _source_json(source: RecordSource) -> JsonObject:
-    return {name: value for name, value in to_row(source).items() if value not in {"", None}}
 
 
 def link_drafts(pack: Pack) -> list[LinkDraft]:
@@ -138,10 +140,3 @@ def tenant_settings(fields: JsonObject, before: JsonObject) -> JsonObject:
     given = {name: fields[name] for name in TENANT_SETTINGS if name in fields}
     others = {name: value for name, value in before.items() if name not in given}
     return {**others, **{name: value for name, value in given.items() if value}}
-
-
-def _own_hosts(pack: Pack) -> list[str]:
-    """Return the hosts of the tenant's chat pages, and those where its records are looked at."""
-    pages = [binding.channels.web.host for binding in pack.bindings.values() if binding.channels.web]
-    records = [host_of(kind.rag.link) for kind in pack.entity_types.values() if kind.rag.link.startswith("https://")]
-    return sorted({*pages, *records})

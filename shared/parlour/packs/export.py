@@ -96,14 +96,14 @@ def _own_configuration(configuration: Iterable[ConfigItem], own_types: Collectio
 
 
 def _configuration_files(configuration: Sequence[ConfigItem]) -> dict[str, str]:
-    found = [one for one in configuration if one.kind in _FOLDERS and one.config.get("is_active", True)]
-    return dict(_configuration_file(one) for one in found)
-
-
-def _configuration_file(one: ConfigItem) -> tuple[str, str]:
-    folder, kind = _FOLDERS[one.kind]
-    path = f"{folder}/{one.name}.yaml"
-    return path, _file_text(kind, path, {name: value for name, value in one.config.items() if name != "is_active"})
+    files = {}
+    for one in configuration:
+        if one.kind in _FOLDERS and one.config.get("is_active", True):
+            folder, kind = _FOLDERS[one.kind]
+            path = f"{folder}/{one.name}.yaml"
+            row = {name: value for name, value in one.config.items() if name != "is_active"}
+            files[path] = _file_text(kind, path, row)
+    return files
 
 
 def _scene_files(settings: JsonObject) -> dict[str, str]:

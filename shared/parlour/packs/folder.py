@@ -63,7 +63,9 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
 
 def _read_pack(folder: Path) -> dict[str, str]:
     if not (folder / pack_parser.TENANT_FILE).is_file():
-        raise InvalidRequest(_no_pack_message(folder))
+        packs = sorted(str(path.parent) for path in folder.glob(f"*/{pack_parser.TENANT_FILE}"))
+        hint = f"; did you mean {list_options(packs)}?" if packs else "; give the folder of a pack"
+        raise InvalidRequest(f"{folder} contains no {pack_parser.TENANT_FILE}{hint}")
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     shown = {
         name: path
@@ -76,9 +78,3 @@ def _read_pack(folder: Path) -> dict[str, str]:
     if problems:
         raise InvalidPack(problems)
     return {name: path.read_bytes().decode(errors="surrogateescape") for name, path in shown.items()}
-
-
-def _no_pack_message(folder: Path) -> str:
-    packs = sorted(str(path.parent) for path in folder.glob(f"*/{pack_parser.TENANT_FILE}"))
-    hint = f"; did you mean {list_options(packs)}?" if packs else "; give the folder of a pack"
-    return f"{folder} contains no {pack_parser.TENANT_FILE}{hint}"

@@ -1,7 +1,7 @@
 """Items written into a tenant: its configuration, records, links and documents, in the order of their references."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
@@ -106,7 +106,12 @@ def write(
     """
     counts: dict[ItemKind, ApplyCounts] = {"tenant": _write_tenant(principal, tx, writing, stored, now)}
     counts |= _write_configuration(principal, tx, writing, stored, now)
-    _delete_knowledge(principal, tx, writing, now)
+    # Documents and links go before the records that they are about.
+    if documents := writing.to_delete("document"):
+        delete_pack_documents(principal, tx, [item.name for item in documents], now)
+    if deleted_links := writing.to_delete("edge"):
+        remove_links(principal, tx, [to_link_draft(item) for item in deleted_links], now)
+    delete_records(principal, tx, [parse_record_key(item.name) for item in writing.to_delete("entity")], now)
     links = [to_link_draft(item) for item in writing.of_kind("edge")]
     written: dict[ItemKind, WriteCounts] = {
         "entity": import_records(principal, tx, writing.records, vectors, now),
@@ -120,15 +125,6 @@ def write(
     for item in writing.to_delete("entity_type"):
         store.delete_unused_type(tx, item.name)
     return counts
-
-
-def _delete_knowledge(principal: Principal, tx: Transaction, writing: WritePlan, now: datetime) -> None:
-    """Delete documents and links before the records that they are about."""
-    if documents := writing.to_delete("document"):
-        delete_pack_documents(principal, tx, [item.name for item in documents], now)
-    if links := writing.to_delete("edge"):
-        remove_links(principal, tx, [to_link_draft(item) for item in links], now)
-    delete_records(principal, tx, [parse_record_key(item.name) for item in writing.to_delete("entity")], now)
 
 
 def _write_tenant(
@@ -172,7 +168,18 @@ def _write_configuration(
         _record_versions(principal, tx, one, writing.built_in_types, now)
     _schedule_backfills(tx, plans, stored, now)
     _write_routing_keys(tx, plans, stored)
-    return {one.kind: _config_counts(one, writing) for one in plans}
+    counts: dict[ItemKind, ApplyCounts] = {}
+    for one in plans:
+        deleted = len(writing.to_delete(one.kind))
+        counts[one.kind] = ApplyCounts(
+            one.counts.created,
+            one.counts.changed,
+            one.counts.unchanged,
+            kept=one.kept_count - deleted,
+            retired=one.retired_count,
+            deleted=deleted,
+        )
+    return counts
 
 
 def _write_routing_keys(tx: Transaction, plans: Sequence[ConfigPlan], stored: StoredTenant) -> None:
@@ -212,11 +219,3 @@ def _record_versions(
         is_built_in = done.kind == "entity_type" and part.name in built_in_types
         by = system_principal(principal.tenant_id) if is_built_in else principal
         config_versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now)
-
-
-def _config_counts(one: ConfigPlan, writing: WritePlan) -> ApplyCounts:
-    deleted = len(writing.to_delete(one.kind))
-    counts = ApplyCounts(
-        one.counts.created, one.counts.changed, one.counts.unchanged, one.kept_count, one.retired_count
-    )
-    return replace(counts, kept=counts.kept - deleted, deleted=deleted)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAliasType, Union, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from parlour.infra.errors import InvalidPack, PackProblem
+from parlour.infra.errors import InvalidPack
 from parlour.infra.json_values import Json, canonical_json
 from parlour.packs.pack_model import PackModel
 from parlour.packs.source_positions import FieldPath, ParsedYaml
@@ -44,8 +44,12 @@ def validate_model[T](kind: type[T], located: ParsedYaml) -> T:
         misspelt = {place for detail in details for place in _intended_fields(kind, detail)}
         enclosing = {detail["loc"][:length] for detail in details for length in range(len(detail["loc"]))}
         follow_ups = {"missing": misspelt, "too_short": enclosing}  # too short without the items that are wrong
-        told = [detail for detail in details if detail["loc"] not in follow_ups.get(detail["type"], ())]
-        raise InvalidPack([_to_problem(kind, detail, located) for detail in told]) from None
+        problems = []
+        for detail in details:
+            if detail["loc"] not in follow_ups.get(detail["type"], ()):
+                place = tuple(step for step in detail["loc"] if step != _KEY_STEP)
+                problems.append(located.problem_at(place, _problem_message(kind, detail, place)))
+        raise InvalidPack(problems) from None
 
 
 def read_valid_parts(kind: Any, value: Json) -> Any:
@@ -103,11 +107,6 @@ def _empty_value(kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, PackModel):
         return _construct(kind, {})
     return {tuple: (), dict: {}}.get(get_origin(kind), "")
-
-
-def _to_problem(kind: Any, detail: ErrorDetails, located: ParsedYaml) -> PackProblem:
-    place = tuple(step for step in detail["loc"] if step != _KEY_STEP)
-    return located.problem_at(place, _problem_message(kind, detail, place))
 
 
 def _problem_message(kind: Any, detail: ErrorDetails, place: FieldPath) -> str:

@@ -60,7 +60,13 @@ def render_pack(wanted: NewPack) -> dict[str, str]:
 
     Raises InvalidRequest if a value cannot be part of a pack.
     """
-    _check_values(wanted)
+    check_slug(wanted.slug)
+    _check_value("host", field_formats.host, wanted.host)
+    _check_value("WhatsApp number", field_formats.phone_number, wanted.whatsapp or EXAMPLE_NUMBER)
+    if not _PRINTED_NAME.fullmatch(wanted.name) or not wanted.name.isprintable():
+        raise InvalidRequest("the display name must be one line of 1 to 100 characters")
+    if wanted.template not in TEMPLATES:
+        raise InvalidRequest(f"there is no template '{wanted.template}'; choose one of {', '.join(TEMPLATES)}")
     files = {path: _fill_in(text, wanted) for path, text in folder.read_folder(_FOLDER / wanted.template).items()}
     try:
         validate(files)
@@ -84,16 +90,6 @@ def _check_value(field: str, check: TextPattern, value: str) -> None:
         check(value)
     except ValueError as error:
         raise InvalidRequest(f"the {field} {error}") from None
-
-
-def _check_values(wanted: NewPack) -> None:
-    check_slug(wanted.slug)
-    _check_value("host", field_formats.host, wanted.host)
-    _check_value("WhatsApp number", field_formats.phone_number, wanted.whatsapp or EXAMPLE_NUMBER)
-    if not _PRINTED_NAME.fullmatch(wanted.name) or not wanted.name.isprintable():
-        raise InvalidRequest("the display name must be one line of 1 to 100 characters")
-    if wanted.template not in TEMPLATES:
-        raise InvalidRequest(f"there is no template '{wanted.template}'; choose one of {', '.join(TEMPLATES)}")
 
 
 def _fill_in(text: str, wanted: NewPack) -> str:

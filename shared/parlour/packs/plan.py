@@ -73,14 +73,8 @@ def _pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
         "entity_type": pack.entity_types,
         "binding": pack.bindings,
     }
-    return {name: _item_config(kind, part) for name, part in by_kind[kind].items()}
-
-
-def _item_config(kind: ConfigKind, part: PackModel) -> JsonObject:
-    config = to_row(part)
-    if kind == "binding":
-        return {**config, "is_active": True}
-    return config
+    extra_fields: JsonObject = {"is_active": True} if kind == "binding" else {}
+    return {name: {**to_row(part), **extra_fields} for name, part in by_kind[kind].items()}
 
 
 def _plan_kind(
@@ -97,7 +91,9 @@ def _plan_kind(
         for name, config in parts.items()
         if (before := known.get((kind, name))) and canonical_json(before.config) != canonical_json(config)
     ]
-    retired = [one for one in changed if _is_retired(one, known)]
+    retired = [
+        one for one in changed if known[kind, one.name].config.get("is_active") and one.config.get("is_active") is False
+    ]
     unchanged = len(parts) - len(created) - len(changed)
     return ConfigPlan(
         kind,
@@ -106,11 +102,6 @@ def _plan_kind(
         kept_count=sum(1 for part in known.values() if part.kind == kind and part.name not in parts),
         retired_count=len(retired),
     )
-
-
-def _is_retired(part: ConfigItem, known: Mapping[tuple[ConfigKind, str], ConfigItem]) -> bool:
-    before = known[part.kind, part.name]
-    return bool(before.config.get("is_active")) and part.config.get("is_active") is False
 
 
 def item_ids(

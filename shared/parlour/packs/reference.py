@@ -78,18 +78,15 @@ def _plain_type_text(node: Mapping[str, Any], definitions: Mapping[str, Any]) ->
         return f"name: {_type_text(values[0], definitions)}" if values else "JSON object"
     if isinstance(kind, list):
         return " or ".join(_TYPE_WORDS[one] for one in kind)
-    return _TYPE_WORDS[str(kind)] + _limits_text(node)
+    text = _TYPE_WORDS[str(kind)]
+    if "maxLength" in node:
+        return f"{text}, at most {node['maxLength']:,} characters"
+    if "minimum" in node and "maximum" in node:
+        return f"{text} from {node['minimum']:,} to {node['maximum']:,}"
+    return text
 
 
 _TYPE_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
-
-
-def _limits_text(node: Mapping[str, Any]) -> str:
-    if "maxLength" in node:
-        return f", at most {node['maxLength']:,} characters"
-    if "minimum" in node and "maximum" in node:
-        return f" from {node['minimum']:,} to {node['maximum']:,}"
-    return ""
 
 
 def _reference_name(node: Mapping[str, Any]) -> str:

@@ -45,7 +45,9 @@ def _check_conditions(scene: Scene, at: ParsedYaml) -> Iterator[PackProblem]:
 
 
 def _check_slots(scene: Scene, at: ParsedYaml) -> Iterator[PackProblem]:
-    known = _known_slots(scene)
+    groups = {name for pattern in scene.ask for name in compile_pattern(pattern).groupindex}
+    attachment = _ATTACHMENT_SLOTS if scene.attachment == "image" else ()
+    known = [*scene.quotes, *scene.calculations, *sorted(groups), *attachment]
     for name, calculation in scene.calculations.items():
         for operand in calculation.add_days or calculation.days_between or ():
             yield from _check_name(at, ("calculations", name), "slot", operand, known)
@@ -80,12 +82,6 @@ def _check_citations(scene: Scene, at: ParsedYaml, place: FieldPath, text: str) 
         quote = scene.quotes.get(name)
         if quote and quote.source == "documents" and quote.title not in cited and not scene.pulse_of:
             yield at.problem_at(place, f"quotes {{{name}}} and does not cite it: write [{name}] behind it")
-
-
-def _known_slots(scene: Scene) -> list[str]:
-    groups = {name for pattern in scene.ask for name in compile_pattern(pattern).groupindex}
-    attachment = _ATTACHMENT_SLOTS if scene.attachment == "image" else ()
-    return [*scene.quotes, *scene.calculations, *sorted(groups), *attachment]
 
 
 def _texts(value: object) -> Iterator[str]:

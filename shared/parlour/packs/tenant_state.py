@@ -61,13 +61,14 @@ def read_tenant(principal: Principal, tx: Transaction, wanted: Items, others: Co
     unchanged = {item for item, one in records.items() if one.version == 1 and item in made}
     untouched = {item for item in current.keys() - applied.keys() if item.kind != "entity" or item in unchanged}
     record_ids = {item: one.id for item, one in records.items()}
+    left_ids = {one: item for item, one in record_ids.items() if item not in wanted}
     state = TenantState(
         current,
         applied,
         left_pack=frozenset(row.item for row in rows if not row.is_in_pack),
         pack_made=frozenset(made - applied.keys()),
         untouched=frozenset(untouched),
-        extended=_find_extended(tx, {item: one for item, one in record_ids.items() if item not in wanted}),
+        extended=frozenset(left_ids[one] for one in list_records_with_additions(tx, list(left_ids))),
         hidden=_find_hidden(ids, current, principal.clearance),
         in_use=dict(_find_in_use(tx, wanted, current)),
     )
@@ -90,12 +91,6 @@ def _find_in_use(tx: Transaction, wanted: Items, current: Items) -> Iterator[tup
     yield from ((ItemId("tool", name), "an agent uses it") for name in sorted(tools))
     for key in sorted(type_registry.list_used_types(tx)):
         yield ItemId("entity_type", key), "it has records, or deleted ones whose history needs it"
-
-
-def _find_extended(tx: Transaction, record_ids: Mapping[ItemId, UUID]) -> frozenset[ItemId]:
-    """Return the records to which people attached something."""
-    items = {record_id: item for item, record_id in record_ids.items()}
-    return frozenset(items[record_id] for record_id in list_records_with_additions(tx, list(items)))
 
 
 def _find_hidden(ids: Collection[ItemId], current: Items, clearance: int) -> frozenset[ItemId]:

@@ -108,8 +108,11 @@ def plan_undo(changes: Sequence[AppliedChange], state: TenantState) -> Undo:
         current = state.current.get(change.item)
         if change.before is None:
             _remove(found, change, current, state)
+        elif change.after is None and current is None:  # the apply deleted it
+            found.targets[change.item] = change.before
+            found.restored.append(ItemChange(change.item, "created"))
         elif change.after is None:
-            _recreate(found, change.item, change.before, current)
+            found.not_restored.append(NotRestored(change.item, None, "it was created again since the apply"))
         elif current is not None:
             _restore_fields(found, change, change.before, change.after, current)
         elif change.after:
@@ -139,15 +142,6 @@ def _reason_to_stay(change: AppliedChange, current: JsonObject, state: TenantSta
     if digest_fields(current) != change.after or item in state.extended:
         return _CHANGED_SINCE
     return _CONVERSATIONS if item.kind in {"human", "team", "agent", "secret"} else ""
-
-
-def _recreate(found: Undo, item: ItemId, before: JsonObject, current: JsonObject | None) -> None:
-    """Create an item again that the apply deleted."""
-    if current is None:
-        found.targets[item] = before
-        found.restored.append(ItemChange(item, "created"))
-    else:
-        found.not_restored.append(NotRestored(item, None, "it was created again since the apply"))
 
 
 def _restore_fields(

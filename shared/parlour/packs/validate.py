@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from parlour.infra.errors import InvalidPack, PackProblem
+from parlour.infra.errors import InvalidPack
 from parlour.packs import built_in_tools, cross_references, pack_parser
 from parlour.packs.format import Agent, Binding, EntityType, Human, Pack, Record, Team, Tool
-from parlour.packs.pack_parser import SCENES_FOLDER, ParsedPack
+from parlour.packs.pack_parser import SCENES_FOLDER
 from parlour.packs.scene_format import Scene
 
 
@@ -26,7 +26,8 @@ def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_too
     problems = [*found.problems, *between_files]
     tenant = found.get_tenant()
     if problems or tenant is None:
-        raise InvalidPack(sorted(dict.fromkeys(problems), key=_sort_key))
+        raise InvalidPack(sorted(dict.fromkeys(problems), key=lambda one: (one.file, one.line, one.field)))
+    records_by_type: Mapping[str, tuple[Record, ...]] = found.get_models("entities", tuple)
     return Pack(
         tenant=tenant,
         humans=found.get_models("humans", Human),
@@ -35,17 +36,8 @@ def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_too
         bindings=found.get_models("bindings", Binding),
         tools=found.get_models("tools", Tool),
         entity_types=found.get_models("entity_types", EntityType),
-        records=_records_by_reference(found),
+        records={f"{kind}/{record.key}": record for kind, records in records_by_type.items() for record in records},
         documents=found.get_documents(),
         scenes=found.get_models(SCENES_FOLDER, Scene),
         files_by_path=found.yaml_by_file,
     )
-
-
-def _records_by_reference(found: ParsedPack) -> dict[str, Record]:
-    by_type: Mapping[str, tuple[Record, ...]] = found.get_models("entities", tuple)
-    return {f"{kind}/{record.key}": record for kind, records in by_type.items() for record in records}
-
-
-def _sort_key(problem: PackProblem) -> tuple[str, int, str]:
-    return problem.file, problem.line, problem.field
