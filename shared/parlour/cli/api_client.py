@@ -61,7 +61,9 @@ class ApiClient:
 
         The file's key is sent to the file's address only. Raises Misconfigured when it remains unknown where to go.
         """
-        file = _find_local_stack(self.dependencies.folder)
+        folder = self.dependencies.folder
+        files = (parent / _LOCAL_STACK_FILE for parent in [folder, *folder.parents])
+        file = next((one for one in files if one.is_file()), None)
         if file is None and not self.url:
             raise Misconfigured(_NO_DEPLOYMENT)
         kept = _read_stack_file(file, self.url) if file else None
@@ -135,11 +137,6 @@ def to_error(answer: httpx2.Response) -> ParlourError:
 
 
 _RETRY_STATUSES = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
-
-
-def _find_local_stack(folder: Path) -> Path | None:
-    files = (parent / _LOCAL_STACK_FILE for parent in [folder, *folder.parents])
-    return next((file for file in files if file.is_file()), None)
 
 
 def _read_stack_file(file: Path, url: str) -> dict[str, str] | None:

@@ -84,7 +84,7 @@ def _answer(context: typer.Context, approval: str, body: Mapping[str, object]) -
 def _approval_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
     rows = (
         (
-            _effect(approval),
+            " ".join(approval["text"].split()),
             _APPROVERS.get(approval["approver"], approval["approver"]),
             _STATES.get(approval["state"], approval["state"]),
             rendering.format_time(approval["expires_at"]),
@@ -107,8 +107,3 @@ def _render(approval: Mapping[str, Any]) -> RenderableType:
     ]
     effect = Text(rendering.strip_control_codes(approval["text"]))
     return Group(effect, Text(""), rendering.make_value_table((name, value) for name, value in facts if value))
-
-
-def _effect(approval: Mapping[str, Any]) -> str:
-    """Return the question in one line."""
-    return " ".join(approval["text"].split())

@@ -150,19 +150,16 @@ def _redrive_all(target: ApiClient, *, yes: bool) -> None:
         terminal.print_line("No failed turns")
         return
     _confirm(f"Answer the messages of {_pluralize(len(turns), 'failed turn')} now?", yes=yes or len(turns) == 1)
-    failures = sum(not _redrive_turn(target, one) for one in turns)
+    failures = 0
+    for one in turns:
+        try:
+            _post_resolution(target, one, "redrive")
+        except ParlourError as problem:
+            terminal.print_error(f"{one['id']}: {rendering.strip_control_codes(str(problem))}")
+            failures += 1
     terminal.print_line(f"{len(turns) - failures} of {_pluralize(len(turns), 'failed turn')} will be answered")
     if failures:
         raise typer.Exit(1)
-
-
-def _redrive_turn(target: ApiClient, turn: Mapping[str, Any]) -> bool:
-    try:
-        _post_resolution(target, turn, "redrive")
-    except ParlourError as problem:
-        terminal.print_error(f"{turn['id']}: {rendering.strip_control_codes(str(problem))}")
-        return False
-    return True
 
 
 def _redrive_queue(target: ApiClient, queue: str, limit: int, *, yes: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import httpx2
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from parlour.cli import id_lookup, rendering, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
@@ -150,7 +150,15 @@ def _wait_until_ready(target: ApiClient, sent: Sequence[dict[str, Any]]) -> list
     columns = (TextColumn("{task.fields[name]}"), BarColumn(), TextColumn("{task.fields[said]}", style="dim"))
     now = {file["id"]: file for file in sent}
     with Progress(*columns, console=console, transient=True) as progress:
-        tasks = {file["id"]: _add_task(progress, file) for file in sent}
+        tasks = {
+            file["id"]: progress.add_task(
+                "",
+                total=len(_STEPS) - 1,
+                name=rendering.strip_control_codes(file["name"]),
+                said=_STATE_TEXTS[file["state"]],
+            )
+            for file in sent
+        }
         until = time.monotonic() + _TIMEOUT_SECONDS
         while time.monotonic() < until:
             for file_id in [one for one, file in now.items() if file["state"] not in {"ready", "failed"}]:
@@ -162,9 +170,3 @@ def _wait_until_ready(target: ApiClient, sent: Sequence[dict[str, Any]]) -> list
                 break
             target.dependencies.sleep(_POLL_SECONDS)
     return list(now.values())
-
-
-def _add_task(progress: Progress, file: Mapping[str, Any]) -> TaskID:
-    return progress.add_task(
-        "", total=len(_STEPS) - 1, name=rendering.strip_control_codes(file["name"]), said=_STATE_TEXTS[file["state"]]
-    )

@@ -1,6 +1,5 @@
 """Ids that are given in part, looked up among the latest rows of the API."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from parlour.cli.api_client import ApiClient
@@ -37,7 +36,11 @@ def key_id(target: ApiClient, text: str) -> str:
 
 def approval_id(target: ApiClient, text: str) -> str:
     """Return the id of an approval."""
-    return parse_full_id(text) or find_id("approval", text, lambda: _approval_ids(target))
+    return parse_full_id(text) or find_id(
+        "approval",
+        text,
+        lambda: (one["id"] for one in target.request("GET", "v1/approvals", state="all", limit=_LATEST)["approvals"]),
+    )
 
 
 def file_id(target: ApiClient, text: str) -> str:
@@ -47,44 +50,37 @@ def file_id(target: ApiClient, text: str) -> str:
 
 def message_id(target: ApiClient, text: str) -> str:
     """Return the id of a user's message, looked up in the latest turns."""
-    if full := parse_full_id(text):
-        return full
-    return find_id("message", text, lambda: _message_ids(target))
+    return parse_full_id(text) or find_id(
+        "message",
+        text,
+        lambda: (message["id"] for turn in _list(target, "turns") for message in turn["input_messages"]),
+    )
 
 
 def fact_id(target: ApiClient, text: str) -> str:
     """Return the id of a fact, looked up in what is remembered of the latest users."""
-    if full := parse_full_id(text):
-        return full
-    return find_id("fact", text, lambda: _fact_ids(target))
+    return parse_full_id(text) or find_id(
+        "fact",
+        text,
+        lambda: (
+            fact["id"]
+            for user in _list(target, "users")
+            for fact in target.request("GET", f"v1/users/{user['id']}/memory")["facts"]
+        ),
+    )
 
 
 def tool_call_id(target: ApiClient, text: str) -> str:
     """Return the id of a tool call, looked up in the latest turns."""
-    if full := parse_full_id(text):
-        return full
-    return find_id("tool call", text, lambda: _tool_call_ids(target))
-
-
-def _approval_ids(target: ApiClient) -> Iterator[str]:
-    found = target.request("GET", "v1/approvals", state="all", limit=_LATEST)["approvals"]
-    yield from (one["id"] for one in found)
-
-
-def _message_ids(target: ApiClient) -> Iterator[str]:
-    for turn in _list(target, "turns"):
-        yield from (message["id"] for message in turn["input_messages"])
-
-
-def _fact_ids(target: ApiClient) -> Iterator[str]:
-    for user in _list(target, "users"):
-        memory = target.request("GET", f"v1/users/{user['id']}/memory")
-        yield from (fact["id"] for fact in memory["facts"])
-
-
-def _tool_call_ids(target: ApiClient) -> Iterator[str]:
-    for turn in _list(target, "turns")[:_LATEST_TURNS_WITH_CALLS]:
-        yield from (call["id"] for call in target.request("GET", f"v1/turns/{turn['id']}")["tool_calls"])
+    return parse_full_id(text) or find_id(
+        "tool call",
+        text,
+        lambda: (
+            call["id"]
+            for turn in _list(target, "turns")[:_LATEST_TURNS_WITH_CALLS]
+            for call in target.request("GET", f"v1/turns/{turn['id']}")["tool_calls"]
+        ),
+    )
 
 
 def _list(target: ApiClient, kind: str) -> list[dict[str, Any]]:

@@ -216,12 +216,11 @@ def _find_session_id(target: ApiClient, text: str) -> str:
     """Return the id of a conversation, looked up in the inbox."""
     if full := parse_full_id(text):
         return full
-    return find_id("conversation", text, lambda: (one["session_id"] for one in _list_all(target)))
-
-
-def _list_all(target: ApiClient) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = target.request("GET", "v1/inbox", limit=100)["conversations"]
-    return found
+    return find_id(
+        "conversation",
+        text,
+        lambda: (one["session_id"] for one in target.request("GET", "v1/inbox", limit=100)["conversations"]),
+    )
 
 
 def _parse_duration(text: str) -> timedelta:

@@ -76,8 +76,11 @@ def schema(
 def _ask_missing(
     slug: str, template: str | None, display_name: str | None, host: str | None, whatsapp: str | None
 ) -> NewPack:
+    if template is None and terminal.is_interactive():
+        for name, use in TEMPLATES.items():
+            Console().print(f"  [bold]{name:10}[/] {escape(use)}")
     wanted = NewPack(
-        template=_template_or_ask(template),
+        template=_value_or_ask(template, "Template", _DEFAULT_TEMPLATE),
         slug=slug,
         name=_value_or_ask(display_name, "Name of the business", pack_templates.default_name(slug)),
         host=_value_or_ask(host, "Host of the web chat", pack_templates.default_host(slug)),
@@ -85,13 +88,6 @@ def _ask_missing(
     )
     digits = wanted.whatsapp.removeprefix("+").replace(" ", "")
     return replace(wanted, whatsapp="" if digits == _NO_WHATSAPP else digits)
-
-
-def _template_or_ask(template: str | None) -> str:
-    if template is None and terminal.is_interactive():
-        for name, use in TEMPLATES.items():
-            Console().print(f"  [bold]{name:10}[/] {escape(use)}")
-    return _value_or_ask(template, "Template", _DEFAULT_TEMPLATE)
 
 
 def _value_or_ask(given: str | None, question: str, default: str) -> str:

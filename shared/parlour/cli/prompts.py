@@ -227,32 +227,25 @@ def _layer_table(layers: Sequence[Mapping[str, Any]], whole: int) -> Table:
 def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
     if not entries:
         return []
-    rows = [
-        (
-            one["kind"],
-            "(erased)" if one["is_erased"] and not one["title"] else one["title"],
-            _candidate_status(one),
-            f"{one['tokens']:,}",
-            f"{one['score']:.2f}" if one["score"] else "",
-            _source_text(one["source"]),
+    rows = []
+    for one in entries:
+        source = one["source"]
+        version = f" v{source['version']}" if source["version"] else ""
+        reason = one["reason"] or ("shortened" if one["is_shortened"] else "")
+        rows.append(
+            (
+                one["kind"],
+                "(erased)" if one["is_erased"] and not one["title"] else one["title"],
+                str(reason).replace("_", " "),
+                f"{one['tokens']:,}",
+                f"{one['score']:.2f}" if one["score"] else "",
+                f"{source['table']} {source['id']}{version}",
+            )
         )
-        for one in entries
-    ]
     return [
         *_heading(f"{title}: {len(entries)}"),
         rendering.make_candidate_table(_HEADINGS, rows),
     ]
-
-
-def _candidate_status(one: Mapping[str, Any]) -> str:
-    if one["reason"]:
-        return str(one["reason"]).replace("_", " ")
-    return "shortened" if one["is_shortened"] else ""
-
-
-def _source_text(source: Mapping[str, Any]) -> str:
-    version = f" v{source['version']}" if source["version"] else ""
-    return f"{source['table']} {source['id']}{version}"
 
 
 def _one_line(text: str) -> str:

@@ -58,7 +58,9 @@ def refresh(
     before = target.request("GET", path, poll=True)
     asked = target.request("POST", f"{path}/refresh", {"question": question})
     if asked["question_id"]:
-        found = _poll_until(target, f"{path}/questions/{asked['question_id']}", _is_answered)
+        found = _poll_until(
+            target, f"{path}/questions/{asked['question_id']}", lambda now: now["answered_at"] or now["problem"]
+        )
     else:
         found = _poll_until(target, path, lambda now: _is_refreshed(before, now), poll=True)
     if as_json:
@@ -302,10 +304,6 @@ def _poll_until(target: ApiClient, path: str, is_there: Any, **query: object) ->
         target.dependencies.sleep(_POLL_SECONDS)
         found = target.request("GET", path, **query)
     return found
-
-
-def _is_answered(found: Mapping[str, Any]) -> bool:
-    return bool(found["answered_at"] or found["problem"])
 
 
 def _is_refreshed(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -95,9 +95,12 @@ def show(
     if as_json:
         terminal.print_json({"record": found, "links": links, "document": document})
     else:
-        terminal.print_renderable(
-            Group(*_render_record(found, links), *_render_document(document, heading=found is None))
-        )
+        parts = _render_record(found, links)
+        if document is not None:
+            if found is None:
+                parts.append(Text(rendering.strip_control_codes(document["title"]), style="bold"))
+            parts.append(Text("\n" + rendering.strip_control_codes(document["content"])))
+        terminal.print_renderable(Group(*parts))
 
 
 def _require_handle(handle: str) -> str:
@@ -209,13 +212,6 @@ def _link_row(one: Mapping[str, Any]) -> Sequence[object]:
     ]
     state = ", ".join(filter(None, (one.get("state", ""), one.get("due", "") and f"due {one['due']}")))
     return ", ".join(how), f"{one['name']}{f' ({state})' if state else ''}", one["handle"]
-
-
-def _render_document(found: Mapping[str, Any] | None, *, heading: bool) -> list[RenderableType]:
-    if found is None:
-        return []
-    head: list[RenderableType] = [Text(rendering.strip_control_codes(found["title"]), style="bold")] if heading else []
-    return [*head, Text("\n" + rendering.strip_control_codes(found["content"]))]
 
 
 def _format_value(value: object) -> str:

@@ -23,7 +23,13 @@ def reembed(
     chosen: ApiClient = context.obj
     target = replace(chosen, tenant=tenant).with_local_defaults()
     found = target.request("POST", "v1/reembedding", {"model": model})
-    terminal.print_line(_status_text(tenant, _wait_until_finished(target, found) if wait else found))
+    if wait:
+        found = _wait_until_finished(target, found)
+    if found["finished_at"] is None:
+        text = f"re-embedding to {found['space']}, {found['done']} of {found['total']} rows"
+    else:
+        text = f"search now uses {found['space']}, {found['done']} rows were embedded"
+    terminal.print_line(f"{tenant}: {text}")
 
 
 def _wait_until_finished(target: ApiClient, found: dict[str, Any]) -> dict[str, Any]:
@@ -36,9 +42,3 @@ def _wait_until_finished(target: ApiClient, found: dict[str, Any]) -> dict[str, 
             found = target.request("GET", "v1/reembedding")
             progress.update(task, completed=found["done"], total=max(found["total"], found["done"]))
     return found
-
-
-def _status_text(tenant: str, found: dict[str, Any]) -> str:
-    if found["finished_at"] is None:
-        return f"{tenant}: re-embedding to {found['space']}, {found['done']} of {found['total']} rows"
-    return f"{tenant}: search now uses {found['space']}, {found['done']} rows were embedded"

@@ -40,20 +40,17 @@ class _RowList:
         natural = [max(map(_cell_width, column)) for column in zip(self.headings, *self.rows, strict=True)]
         least = [*(min(width, _MIN_TEXT_CELLS) for width in natural[:-1]), natural[-1]]
         if sum(least) + _GAP_CELLS * len(least) <= options.max_width:
-            yield self._make_table(least)
+            drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP_CELLS, 0, 0))
+            for heading, cells in zip(self.headings, least, strict=True):
+                drawn.add_column(heading, overflow="fold", min_width=cells)
+            for row in self.rows:
+                drawn.add_row(*map(Text, row))
+            yield drawn
             return
         for row in self.rows:
             named = zip(self.headings, row, strict=True)
             yield make_value_table([(heading, value) for heading, value in named if value])
             yield Text("")
-
-    def _make_table(self, least: Sequence[int]) -> Table:
-        drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP_CELLS, 0, 0))
-        for heading, cells in zip(self.headings, least, strict=True):
-            drawn.add_column(heading, overflow="fold", min_width=cells)
-        for row in self.rows:
-            drawn.add_row(*map(Text, row))
-        return drawn
 
 
 def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
