@@ -202,19 +202,16 @@ class AguiRun:
         text = self._text.held_back + delta if self._text else delta.lstrip()
         shown = text.rstrip()
         if shown:
-            yield from self._start_text()
-            assert self._text  # noqa: S101 - just begun
+            if self._text is None:
+                self._message_count += 1
+                message = AssistantMessage(id=f"{self.run_id}-{self._message_count}")
+                self._text = _Text(message)
+                self._messages.append(message)
+                yield TextMessageStartEvent(message_id=message.id, role="assistant")
             self._text.message.content = self._text.shown + shown
             yield TextMessageContentEvent(message_id=self._text.message.id, delta=shown)
         if self._text:
             self._text.held_back = text[len(shown) :]
-
-    def _start_text(self) -> Iterator[BaseEvent]:
-        if self._text is None:
-            message = AssistantMessage(id=self._new_message_id())
-            self._text = _Text(message)
-            self._messages.append(message)
-            yield TextMessageStartEvent(message_id=message.id, role="assistant")
 
     def _end_text(self) -> Iterator[BaseEvent]:
         if self._text:
@@ -288,10 +285,6 @@ class AguiRun:
 
     def _messages_snapshot(self) -> BaseEvent:
         return MessagesSnapshotEvent(messages=[*self.history, *self._messages])
-
-    def _new_message_id(self) -> str:
-        self._message_count += 1
-        return f"{self.run_id}-{self._message_count}"
 
 
 def new_run(given: RunAgentInput, history: Sequence[Message]) -> AguiRun:

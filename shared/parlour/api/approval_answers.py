@@ -7,7 +7,6 @@ from parlour.api.authorization import Caller
 from parlour.approvals import approvals, grants
 from parlour.approvals.approvals import Answer, Outcome
 from parlour.conversations import approval_answers
-from parlour.conversations.approval_answers import GivenAnswer
 from parlour.infra import log
 from parlour.infra.errors import InvalidArguments, InvalidRequest, QueueUnavailable
 from parlour.principal import system_principal
@@ -37,16 +36,11 @@ def give_answer(caller: Caller, approval_id: UUID, given: Answer, always: Always
         if always and outcome.code == "approved":
             grants.grant(who, tx, outcome.approval, always.tool, always.until, caller.now)
         audit.add_entry(who, tx, f"approval.{outcome.code}", f"approval:{approval_id}", {}, caller.now)
-    _send(caller, answered)
-    return outcome
-
-
-def _send(caller: Caller, answered: GivenAnswer) -> None:
-    """Wake the dispatcher or the conversation; where the queue is away, the sweep does it."""
     try:
         if answered.dispatch:
             caller.dependencies.tools_queue.send([answered.dispatch])
         if answered.wakeup:
             caller.dependencies.turn_queues[answered.wakeup.queue_channel].send([answered.wakeup.message])
-    except QueueUnavailable as problem:
+    except QueueUnavailable as problem:  # the sweep wakes the dispatcher or the conversation
         log.warning("wake_failed", code=problem.code)
+    return outcome

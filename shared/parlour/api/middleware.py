@@ -57,7 +57,9 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
         reply = _ResponseSender(scope, send, self._origins)
-        if _declared_bytes(Headers(scope=scope)) > max_body_bytes(scope["path"]):
+        length = Headers(scope=scope).get("content-length", "")
+        declared_bytes = int(length) if length.isdecimal() else 0
+        if declared_bytes > max_body_bytes(scope["path"]):
             refusal = error_responses.error_response(413, PayloadTooLarge.code, str(PayloadTooLarge()))
             await refusal(scope, receive, reply.send)
             return
@@ -115,8 +117,3 @@ class _ResponseSender:
             if self._path.startswith(_HASHED_PATH) and message["status"] in _FOUND:
                 found["Cache-Control"] = "public, max-age=31536000, immutable"
         await self._send(message)
-
-
-def _declared_bytes(given: Headers) -> int:
-    length = given.get("content-length", "")
-    return int(length) if length.isdecimal() else 0

@@ -15,7 +15,7 @@ from fastapi.routing import RouteContext, iter_route_contexts
 from parlour.api import authorization
 from parlour.api.error_schemas import ErrorBody
 from parlour.api.openapi_examples import BODY_EXAMPLES, PARAMETER_EXAMPLES
-from parlour.api.openapi_links import LINKS, Link
+from parlour.api.openapi_links import LINKS
 from parlour.infra.json_values import JsonObject
 
 _ROLE_CREDENTIALS = ("api_key", "member_token", "operator_key")
@@ -278,8 +278,7 @@ def _error_response(status: int) -> JsonObject:
 def _add_links(operation: dict[str, Any]) -> None:
     for link in LINKS.get(operation["operationId"], ()):
         status = min(status for status in operation["responses"] if status.startswith("2"))
-        operation["responses"][status].setdefault("links", {})[link.operation] = _link_json(link)
-
-
-def _link_json(link: Link) -> JsonObject:
-    return {"operationId": link.operation, "parameters": {**link.parameters}}
+        operation["responses"][status].setdefault("links", {})[link.operation] = {
+            "operationId": link.operation,
+            "parameters": {**link.parameters},
+        }

@@ -40,7 +40,6 @@ from parlour.conversations import answer_follower, inbound_messages
 from parlour.conversations.answer_follower import AnswerFollower, AnswerProgress
 from parlour.infra import log
 from parlour.infra.errors import Forbidden, InvalidRequest, NotAcceptable, NotFound, ParlourError
-from parlour.infra.postgres import Transaction
 from parlour.tenancy import bindings
 from parlour.tenancy.rows import Session
 
@@ -75,7 +74,8 @@ def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, call
     message_id = _store_message(caller, session.id, given.messages[position].id, text) if position is not None else None
     run = agui_events.new_run(given, given.messages if position is None else given.messages[: position + 1])
     if answers:
-        run.asked_calls |= _asked_calls(caller, session.id, [one for one, _ in answers])
+        with caller.transaction() as tx:
+            run.asked_calls |= answer_follower.list_asked_calls(tx, session.id, [one for one, _ in answers])
     follower = AnswerFollower(session.id, message_id, call_ids)
     wait_after = partial(get_feed_watch(request).wait, caller.principal.tenant_id, session.id)
     stream = _Stream(caller, follower, run, wait_after, restates=position is not None and not is_new)
@@ -123,18 +123,16 @@ class _Stream:
     def _read_frames(self) -> str:
         """Return what is new, and the end when it has come."""
         with self.caller.transaction() as tx:
-            progress = self._look(tx)
+            if self.follower.message_id is None and not self.follower.call_ids:
+                progress = AnswerProgress(is_over=True)  # nothing was answered that a turn would follow
+            else:
+                progress = self.follower.read_new(self.caller.principal, tx)
             questions: list[Approval] = []
             if progress.is_over:
                 session_id = self.follower.session_id
                 questions = [one for one in approvals.list_open(tx, session_id) if one.approver == "user"]
                 self.run.asked_calls |= answer_follower.list_asked_calls(tx, session_id)
         return _to_frames(self._translate(progress, questions))
-
-    def _look(self, tx: Transaction) -> AnswerProgress:
-        if self.follower.message_id is None and not self.follower.call_ids:
-            return AnswerProgress(is_over=True)  # nothing was answered that a turn would follow
-        return self.follower.read_new(self.caller.principal, tx)
 
     def _translate(self, progress: AnswerProgress, questions: Sequence[Approval]) -> Iterator[BaseEvent]:
         for event in progress.events:
@@ -239,8 +237,3 @@ def _require_question(caller: Caller, session_id: UUID, approval_id: UUID) -> No
         asked = approvals.get_approval(caller.principal, tx, approval_id)
     if asked.session_id != session_id:
         raise NotFound
-
-
-def _asked_calls(caller: Caller, session_id: UUID, approval_ids: Sequence[UUID]) -> dict[UUID, int]:
-    with caller.transaction() as tx:
-        return {**answer_follower.list_asked_calls(tx, session_id, approval_ids)}

@@ -10,7 +10,7 @@ from parlour.api.authorization import AnyCaller, Caller
 from parlour.api.session_schemas import PhoneLinkCode, PhoneLinked, PhoneLinkRequest, PhoneLinkStarted
 from parlour.channels import outbox
 from parlour.conversations.linking import link_codes
-from parlour.conversations.linking.code_request import PhoneClaim, RequestedCode, request_code
+from parlour.conversations.linking.code_request import PhoneClaim, request_code
 from parlour.conversations.linking.user_merge import merge_user
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound, QueueUnavailable
@@ -41,7 +41,11 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
             services.token_secret(),
             caller.now,
         )
-    _send_code(caller, asked)
+    if reply := asked.pending_reply:
+        try:
+            outbox.send_wakeup(services.outbox_queue, caller.principal.tenant_id, reply.session_id, reply.id)
+        except QueueUnavailable as problem:  # the sweep sends the code, perhaps too late
+            log.error("link_code_wake_failed", problem)
     return PhoneLinkStarted(link_id=asked.link_id, expires_at=asked.expires_at, message=_CODE_SENT)
 
 
@@ -82,18 +86,3 @@ def _visitor_binding(caller: Caller, session_id: UUID) -> Binding:
     if binding is None or not binding.is_active:
         raise NotFound("this agent is no longer available")
     return binding
-
-
-def _send_code(caller: Caller, asked: RequestedCode) -> None:
-    """Wake the sender of the code; if the queue is unavailable, the sweep sends it, perhaps too late."""
-    if asked.pending_reply is None:
-        return
-    try:
-        outbox.send_wakeup(
-            caller.dependencies.outbox_queue,
-            caller.principal.tenant_id,
-            asked.pending_reply.session_id,
-            asked.pending_reply.id,
-        )
-    except QueueUnavailable as problem:
-        log.error("link_code_wake_failed", problem)

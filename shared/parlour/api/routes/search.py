@@ -74,7 +74,10 @@ def _search_scope(caller: Caller, tx: Transaction, scope: ScopeName, inside: str
     if not inside:
         raise InvalidRequest(f"in: name the {scope}, or use scope=workspace")
     if scope == "conversation":
-        session_id = _parse_session_id(inside)
+        try:
+            session_id = UUID(inside)
+        except ValueError:
+            raise InvalidRequest("in: give the session id of the conversation") from None
         caller.get_session(tx, session_id)
         return SearchScope(session_id=session_id)
     if scope == "type":
@@ -90,13 +93,6 @@ def _search_scope(caller: Caller, tx: Transaction, scope: ScopeName, inside: str
 
 _NO_TYPE_ID = UUID(int=0)
 """The id of no type: of a kind that everybody has and the tenant does not use yet, there is nothing to find."""
-
-
-def _parse_session_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise InvalidRequest("in: give the session id of the conversation") from None
 
 
 def _embed_query(caller: Caller, texts: list[str]) -> Mapping[str, Vector]:

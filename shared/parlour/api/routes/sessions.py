@@ -95,7 +95,7 @@ def open_session(
         visitor_expires_at=whole.expires_at if whole else None,
         expires_at=token.expires_at,
         binding=greeter,
-        entity=_record_label(about) if about else None,
+        entity=RecordLabel(handle=about.handle, name=about.name) if about else None,
         resumed=latest is not None,
     )
 
@@ -270,12 +270,9 @@ def _find_binding(database: Database, wanted: NewSession) -> tuple[UUID, str | U
     tenant = tenants.find_tenant_by_slug(database, wanted.tenant or "")
     if tenant is None or wanted.binding is None:
         raise NotFound(_NO_SUCH_AGENT)
-    return tenant.tenant_id, _parse_uuid(wanted.binding) or wanted.binding
-
-
-def _parse_uuid(text: str) -> UUID | None:
-    """`text` as an id, when it is written as one: no slug of a person's making looks like that."""
-    return UUID(text) if _UUID_PATTERN.fullmatch(text) else None
+    # What is written as an id is one: no slug of a person's making looks like that.
+    named = UUID(wanted.binding) if _UUID_PATTERN.fullmatch(wanted.binding) else wanted.binding
+    return tenant.tenant_id, named
 
 
 def _find_known_user(tx: Transaction, known: AuthenticatedCaller | None, tenant_id: UUID, now: datetime) -> UUID | None:
@@ -338,10 +335,6 @@ def _find_latest_session(
     """Return the user and their latest session about that."""
     found = session_lists.find_latest_session(reader, tx, binding_id, about.id if about else None)
     return (reader.id, found) if found and reader.id else None
-
-
-def _record_label(entity: Record) -> RecordLabel:
-    return RecordLabel(handle=entity.handle, name=entity.name)
 
 
 def _create_session(
