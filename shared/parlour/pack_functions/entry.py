@@ -13,7 +13,8 @@ from parlour.pack_functions.tool import FunctionTool, ToolCall, ToolRefusal
 
 def handle(event: Mapping[str, Any], _context: object = None) -> dict[str, Any]:
     """Return `{"result": …}`, or `{"refusal": text}` if nothing was done; what else goes wrong is raised."""
-    target = _load(event["function"])
+    module, _, name = event["function"].rpartition(".")
+    target = getattr(importlib.import_module(module), name)
     match event["kind"], target:
         case "call", FunctionTool():
             try:
@@ -25,11 +26,6 @@ def handle(event: Mapping[str, Any], _context: object = None) -> dict[str, Any]:
         case "agent", FunctionAgent():
             return {"result": _reply_to_json(target.run(AgentRequest(**event["request"])))}
     raise TypeError(f"{event['function']} is not decorated for {event['kind']}")
-
-
-def _load(address: str) -> object:
-    module, _, name = address.rpartition(".")
-    return getattr(importlib.import_module(module), name)
 
 
 def _to_json(value: object) -> Any:

@@ -72,14 +72,11 @@ def _convert_message(message: Mapping[str, Any], names: Mapping[str, str]) -> An
         for block in blocks
         if block["type"] == "tool_result"
     ]
-    content = [_convert_content(block) for block in blocks if block["type"] in {"text", "image"}]
+    content = [
+        block["text"]
+        if block["type"] == "text"
+        else theirs.BinaryContent(base64.b64decode(block["source"]["data"]), media_type=block["source"]["media_type"])
+        for block in blocks
+        if block["type"] in {"text", "image"}
+    ]
     return theirs.ModelRequest(parts=[*results, *([theirs.UserPromptPart(content)] if content else [])])
-
-
-def _convert_content(block: Mapping[str, Any]) -> Any:
-    from pydantic_ai.messages import BinaryContent  # noqa: PLC0415
-
-    if block["type"] == "text":
-        return block["text"]
-    source = block["source"]
-    return BinaryContent(base64.b64decode(source["data"]), media_type=source["media_type"])
