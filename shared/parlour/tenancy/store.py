@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any, get_origin
 from uuid import UUID
@@ -105,22 +105,17 @@ def find_persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Per
     row = tx.first(SQL["find_persona"], _PersonaRow, binding_id=binding_id, user_id=user_id)
     if row is None:
         return None
-    user = _from_json_row(User, row.user) if row.user else None
-    return replace(
-        _parse_persona(row.config), user=user, last_record_write=row.last_record_write, tools_json=row.tools_json or ""
-    )
-
-
-def _parse_persona(config: str) -> Persona:
-    """Return a persona without its user."""
-    row = json.loads(config)
+    config = json.loads(row.config)
     return Persona(
-        tenant=parse_tenant(row["tenant"]),
-        binding=_from_json_row(Binding, row["binding"]),
-        human=_from_json_row(Human, row["human"]),
-        team=_from_json_row(Team, row["team"]),
-        agent=_from_json_row(Agent, row["agent"]),
-        handoff_targets=tuple(HandoffTarget(**one) for one in row["handoff_targets"] or ()),
+        tenant=parse_tenant(config["tenant"]),
+        binding=_from_json_row(Binding, config["binding"]),
+        human=_from_json_row(Human, config["human"]),
+        team=_from_json_row(Team, config["team"]),
+        agent=_from_json_row(Agent, config["agent"]),
+        user=_from_json_row(User, row.user) if row.user else None,
+        last_record_write=row.last_record_write,
+        tools_json=row.tools_json or "",
+        handoff_targets=tuple(HandoffTarget(**one) for one in config["handoff_targets"] or ()),
     )
 
 
