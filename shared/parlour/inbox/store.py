@@ -206,7 +206,8 @@ def list_threads(
         after_id=session_id,
         most=limit,
     )
-    return [ThreadRow(_thread(row.thread), **_without_thread(row)) for row in rows]
+    columns = [one.name for one in fields(_ListedRow) if one.name != "thread"]
+    return [ThreadRow(_thread(row.thread), **{name: getattr(row, name) for name in columns}) for row in rows]
 
 
 def read_context(tx: Transaction, session_id: UUID, clearance: int) -> ContextRow:
@@ -228,10 +229,6 @@ def count_threads(tx: Transaction, clearance: int, assignee: str) -> ThreadCount
     """Return how many conversations are held."""
     found = tx.first(SQL["count_threads"], ThreadCounts, clearance=clearance, assignee=assignee)
     return found or ThreadCounts(0, 0, 0, 0, 0, 0)
-
-
-def _without_thread(row: _ListedRow) -> dict[str, Any]:
-    return {one.name: getattr(row, one.name) for one in fields(row) if one.name != "thread"}
 
 
 def _thread(row: JsonObject) -> Thread:

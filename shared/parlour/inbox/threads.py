@@ -236,7 +236,11 @@ def add_note(
 
     client_id  a repeat with the same one is stored once; "" for none.
     """
-    person, body = person_of(principal, tx), _check_note(text)
+    person, body = person_of(principal, tx), text.strip()
+    if not body:
+        raise InvalidRequest("text: write something")
+    if len(body) > MAX_NOTE_CHARS:
+        raise InvalidRequest(f"text: at most {MAX_NOTE_CHARS:,} characters")
     _get(principal, tx, session_id)
     note_id = uuid5(session_id, f"note:{person.name}:{client_id}") if client_id else uuid7(now)
     add_event(tx, NewEvent(note_id, session_id, "noted", person.name, now, person.display_name, body=body))
@@ -373,12 +377,3 @@ def _save(principal: Principal, tx: Transaction, thread: Thread, event: NewEvent
         work_due.schedule(tx, "inbox", thread.session_id, due_at)
     target = f"session:{thread.session_id}"
     audit.add_entry(principal, tx, f"conversation.{event.kind}", target, event.details, event.at)
-
-
-def _check_note(text: str) -> str:
-    body = text.strip()
-    if not body:
-        raise InvalidRequest("text: write something")
-    if len(body) > MAX_NOTE_CHARS:
-        raise InvalidRequest(f"text: at most {MAX_NOTE_CHARS:,} characters")
-    return body
