@@ -33,8 +33,18 @@ def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, user_id:
     access = users.load_access(tx, user_id, binding_id)
     principal = access.principal_for(tool.name)
     named = store.list_named_records(tx, sorted(_texts(arguments)))
+    definition: JsonObject = {
+        "description": tool.description,
+        "schema": tool.schema,
+        "endpoint": tool.endpoint,
+        "auth": tool.auth,
+        "writes": tool.writes,
+        "idempotent": tool.idempotent,
+        "heavy": tool.heavy,
+        "lookup": tool.lookup,
+    }
     return {
-        "tool": {"name": tool.name, "definition": _definition_digest(tool)},
+        "tool": {"name": tool.name, "definition": canonical_digest(definition)},
         "arguments": arguments,
         "binding": str(binding_id),
         "principal": {
@@ -73,21 +83,6 @@ def has_foreign_record(tx: Transaction, arguments: JsonObject, created_by: str) 
     """Return whether the arguments name a record that somebody else created."""
     named = store.list_named_records(tx, sorted(_texts(arguments)))
     return any(record.created_by != created_by for record in named)
-
-
-def _definition_digest(tool: Tool) -> str:
-    return canonical_digest(
-        {
-            "description": tool.description,
-            "schema": tool.schema,
-            "endpoint": tool.endpoint,
-            "auth": tool.auth,
-            "writes": tool.writes,
-            "idempotent": tool.idempotent,
-            "heavy": tool.heavy,
-            "lookup": tool.lookup,
-        }
-    )
 
 
 def _texts(value: Json) -> set[str]:
