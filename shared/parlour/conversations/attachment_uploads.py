@@ -77,12 +77,11 @@ _TYPES = (
 )
 
 
-def _refusal(types: Sequence[AttachmentType]) -> str:
-    images, texts = (", ".join(one.name for one in types if one.kind == kind) for kind in ("image", "text"))
-    return f"cannot be sent with a message; images ({images}) and text ({texts}; UTF-8) are"
+_IMAGE_NAMES, _TEXT_NAMES = (", ".join(one.name for one in _TYPES if one.kind == kind) for kind in ("image", "text"))
 
-
-RULES = AttachmentRules(_TYPES, _refusal(_TYPES))
+RULES = AttachmentRules(
+    _TYPES, f"cannot be sent with a message; images ({_IMAGE_NAMES}) and text ({_TEXT_NAMES}; UTF-8) are"
+)
 """The one description of what is taken: checks, errors and pages use it."""
 
 

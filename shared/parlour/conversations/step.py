@@ -298,17 +298,21 @@ class _ModelRequest:
         )
 
     def _spent(self, llm_calls: list[LlmCall]) -> Decimal:
-        """Return what all tries cost, in US dollars."""
-        return sum((self._charged(*pair) for pair in zip(self.attempts, llm_calls, strict=True)), Decimal())
+        """Return what all tries cost, in US dollars.
 
-    def _charged(self, attempt: ModelAttempt, call: LlmCall) -> Decimal:
-        """Return the cost of an attempt: one that broke off after it began to answer is billed for its input, a stopped
-        one also for what it had written."""
-        usage = TokenUsage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
-        if attempt.outcome == "stopped" or (attempt.outcome != "ok" and attempt.first_token_ms is not None):
-            read = sum(self.assembled.tokens_by_layer.values())
-            return prices.worst_case_cost(attempt.provider, attempt.model, read, usage.output_tokens, call.at)
-        return prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
+        One that broke off after it began to answer is billed for its input, a stopped one also for what it had written.
+        """
+        spent = Decimal()
+        for attempt, call in zip(self.attempts, llm_calls, strict=True):
+            if attempt.outcome == "stopped" or (attempt.outcome != "ok" and attempt.first_token_ms is not None):
+                read = sum(self.assembled.tokens_by_layer.values())
+                spent += prices.worst_case_cost(attempt.provider, attempt.model, read, call.output_tokens, call.at)
+            else:
+                usage = TokenUsage(
+                    call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens
+                )
+                spent += prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
+        return spent
 
     def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
         """Return what of the previous prompt was not read from the cache, and what that cost beyond a cache hit."""
