@@ -76,26 +76,27 @@ _CALENDAR_WORDS = WEEKDAY_NAMES | MONTH_NUMBERS.keys()
 
 
 def find_explicit_facts(messages: Sequence[UserMessage]) -> list[FactCandidate]:
-    """Return what the messages state of their writer and what they take back, in the order of the messages."""
-    return [candidate for message in messages for candidate in _facts_of_message(message)]
+    """Return what the messages state of their writer and what they take back, in the order of the messages.
 
-
-def _facts_of_message(message: UserMessage) -> list[FactCandidate]:
-    """Of several values of one key, the last."""
-    found: dict[tuple[str, str], FactCandidate] = {}
-    for key, value, ends in _leading_statements(own_text(message.text).replace("\u2019", "'")):
-        everything = ends and value == _ALL_FACTS
-        found[key, value if ends else ""] = FactCandidate(
-            key,
-            "" if everything else value,
-            _CONFIDENCE,
-            "stated",
-            message.received_at,
-            (message.id,),
-            ends,
-            everything,
-        )
-    return list(found.values())
+    Of several values that a message states of one key, the last counts.
+    """
+    candidates: list[FactCandidate] = []
+    for message in messages:
+        found: dict[tuple[str, str], FactCandidate] = {}
+        for key, value, ends in _leading_statements(own_text(message.text).replace("\u2019", "'")):
+            everything = ends and value == _ALL_FACTS
+            found[key, value if ends else ""] = FactCandidate(
+                key,
+                "" if everything else value,
+                _CONFIDENCE,
+                "stated",
+                message.received_at,
+                (message.id,),
+                ends,
+                everything,
+            )
+        candidates += found.values()
+    return candidates
 
 
 def _leading_statements(text: str) -> Iterator[tuple[str, str, bool]]:
