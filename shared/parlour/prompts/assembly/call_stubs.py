@@ -67,16 +67,12 @@ def _truncate(line: str) -> str:
 
 def stub_older_rounds(rounds: Sequence[ToolRound]) -> tuple[ToolRound, ...]:
     """Return the rounds with one line for each result but those of the newest."""
-    return (*(_stub_round(one) for one in rounds[:-1]), *rounds[-1:])
-
-
-def _stub_round(one: ToolRound) -> ToolRound:
-    names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
-    told: list[tuple[str, JsonObject]] = []
-    for call, result in one.results:
-        line: JsonObject = {
-            "ok": result.get("ok") is not False,
-            "stub": result_stub(names.get(call, "the tool"), result, is_write=False),
-        }
-        told.append((call, line))
-    return ToolRound(one.blocks, tuple(told), one.messages)
+    older: list[ToolRound] = []
+    for one in rounds[:-1]:
+        names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
+        told: list[tuple[str, JsonObject]] = []
+        for call, result in one.results:
+            stub = result_stub(names.get(call, "the tool"), result, is_write=False)
+            told.append((call, {"ok": result.get("ok") is not False, "stub": stub}))
+        older.append(ToolRound(one.blocks, tuple(told), one.messages))
+    return (*older, *rounds[-1:])

@@ -31,14 +31,13 @@ def past_turns_from_rows(rows: Sequence[JsonObject], clearance: int) -> list[Pas
 
 def summary_from_row(row: JsonObject) -> Summary:
     """Return a summary from its row, with its key details."""
-    lines = tuple(_key_detail_line(one) for one in _json_objects(row["key_details"]))
-    return Summary(int(str(row["version"])), int(str(row["until_turn"])), str(row["text"]), lines)
-
-
-def _key_detail_line(row: JsonObject) -> KeyDetailLine:
-    source = Source("messages", str(row["message_id"]))
-    ours = bool(row["from_agent"])
-    return KeyDetailLine(f"- {'you' if ours else 'user'}: {row['text']}", int(str(row["turn_number"])), source, ours)
+    details: list[KeyDetailLine] = []
+    for one in _json_objects(row["key_details"]):
+        source = Source("messages", str(one["message_id"]))
+        ours = bool(one["from_agent"])
+        line = f"- {'you' if ours else 'user'}: {one['text']}"
+        details.append(KeyDetailLine(line, int(str(one["turn_number"])), source, ours))
+    return Summary(int(str(row["version"])), int(str(row["until_turn"])), str(row["text"]), tuple(details))
 
 
 def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
