@@ -110,7 +110,7 @@ def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecor
         return []
     pulse, version = found.pulse, Source("pulses", str(focus_record.id), found.pulse.version)
     text = render_for_briefing(pulse, token_counter.count_tokens)
-    # Without deleted sources: a Pulse may tell of a deletion, and that is no news which has it told anew.
+    # Deleted sources are left out: the Pulse may already tell of the deletion, so it must not refresh the briefing.
     sources = _parse_sources(pulse.source_ids)
     changes = neighbourhood.find_changes_since(
         principal, tx, now, [(one.table, one.id) for one in sources], includes_changes=False

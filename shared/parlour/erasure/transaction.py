@@ -71,8 +71,8 @@ def _find_out_of_reach(plan: ErasurePlan, texts: ErasedTexts) -> list[OutOfReach
     found = report.find_out_of_reach(plan.models, plan.channels)
     if not texts.is_complete:
         what = (
-            f"{texts.searched_count} were looked through in the time there was; texts that may be others', too, went"
-            " unseen, and what tells of it in the rest goes with its retention"
+            f"{texts.searched_count} were searched before the time was over; texts that others may have written, too,"
+            " were deleted without a check, and quotations in the other records are deleted when those expire"
         )
         found.append(OutOfReach("records of prompts", what))
     if plan.has_more_terms:

@@ -270,7 +270,7 @@ def _find_binding(database: Database, wanted: NewSession) -> tuple[UUID, str | U
     tenant = tenants.find_tenant_by_slug(database, wanted.tenant or "")
     if tenant is None or wanted.binding is None:
         raise NotFound(_NO_SUCH_AGENT)
-    # What is written as an id is one: no slug of a person's making looks like that.
+    # A slug that people choose never has the form of a UUID.
     named = UUID(wanted.binding) if _UUID_PATTERN.fullmatch(wanted.binding) else wanted.binding
     return tenant.tenant_id, named
 
