@@ -78,7 +78,7 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     with pytest.raises(ErasureUnfinished):
         execution.erase(desk.admin, services, wish, lambda: next(left, 5.0))
     report = execution.erase(desk.admin, services, wish, lambda: 60.0)
-    assert "went unseen" in str(report["out_of_reach"])
+    assert "were deleted without a check" in str(report["out_of_reach"])
     other.say("And who pours on Monday?", text_answer("The night shift."))
     made_again = again(other)
     layers = made_again["erased"]
