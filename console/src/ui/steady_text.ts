@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** The API commits a reply's text as long apart as it has been written, and at most so far apart. */
+/** The longest time between two batches: the API commits the text of a reply in intervals that grow up to this. */
 const MAX_BATCH_MILLISECONDS = 2000;
 const TICK_MILLISECONDS = 50;
 
@@ -26,7 +26,7 @@ export function useSteadyText(text: string, isComplete: boolean): string {
       if (share === 1) clearInterval(timer);
     }, TICK_MILLISECONDS);
     return () => clearInterval(timer);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `shown` is where this batch begins
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `shown` changes while a batch appears: only its start counts
   }, [text, isComplete]);
   if (isComplete) return text;
   const wordEnd = text.indexOf(" ", shown);
