@@ -15,7 +15,7 @@ from parlour.conversations.rows import WritableSession
 from parlour.infra.postgres import Transaction
 from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
-from parlour.tenancy import access, rate_limits, users
+from parlour.tenancy import access, rate_limits, roles, users
 from parlour.tenancy import store as tenancy_store
 from parlour.tenancy.limits import Limits
 from parlour.tools import effects
@@ -88,6 +88,10 @@ def _quote_as_it_is(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(chatwoot_note, "escape_markdown", lambda text: text))
 
 
+def _let_keys_grant(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(roles, "require_person", lambda _principal: None))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
@@ -101,6 +105,7 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "embed-hosts": _embed_anywhere,
     "own-session": _share_sessions,
     "quoted-notes": _quote_as_it_is,
+    "grants": _let_keys_grant,
 }
 """By the name that `--without` knows them by."""
 

@@ -112,7 +112,7 @@ def create_key(
     now: datetime,
     randomness: Callable[[int], bytes] = os.urandom,
 ) -> CreatedApiKey:
-    """Create a key of the principal's tenant. Needs admin; audited.
+    """Create a key of the principal's tenant. Needs admin, and no key may; audited.
 
     Forbidden and InvalidRequest as `check_grant`; InvalidRequest also for an unknown scope and for a time that is over.
     """

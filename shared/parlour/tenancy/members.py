@@ -45,7 +45,7 @@ class MemberChange:
 
 
 def add_member(principal: Principal, tx: Transaction, new: NewMember, now: datetime) -> Member:
-    """Let a person sign in to the tenant. Needs admin; audited.
+    """Let a person sign in to the tenant. Needs admin, and no key may; audited.
 
     Raises Conflict when they are a member already, Forbidden and InvalidRequest as `check_grant`.
     """
@@ -70,7 +70,10 @@ def add_member(principal: Principal, tx: Transaction, new: NewMember, now: datet
 def update_member(
     principal: Principal, tx: Transaction, member_id: UUID, change: MemberChange, now: datetime
 ) -> Member:
-    """Set what a member may do from the next request on. Needs admin; audited. Raises NotFound."""
+    """Set what a member may do from the next request on. Needs admin, and no key may; audited.
+
+    Raises NotFound; Forbidden and InvalidRequest as `check_grant`.
+    """
     check_grant(principal, change.roles, change.clearance)
     member = store.update_member(
         tx,

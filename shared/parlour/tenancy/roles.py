@@ -22,12 +22,21 @@ def require_role(principal: Principal, role: str) -> None:
         raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")
 
 
+def require_person(principal: Principal) -> None:
+    """Raise Forbidden for an API key: what this makes would outlive the key or open more than it does."""
+    if principal.kind == "key":
+        raise Forbidden("an API key grants no access; sign in as an administrator, or use the operator's key")
+
+
 def check_grant(principal: Principal, roles: Collection[str], clearance: int) -> None:
     """Whether `principal` may give these to somebody: an administrator, and never more clearance than their own.
+
+    An API key gives nothing: its scopes and its end would not hold for what it makes.
 
     Raises Forbidden, or InvalidRequest when a role or the clearance does not exist.
     """
     require_role(principal, "admin")
+    require_person(principal)
     unknown = sorted(set(roles) - ROLES)
     if unknown:
         raise InvalidRequest(f"roles: {', '.join(map(repr, unknown))} unknown; use {', '.join(sorted(ROLES))}")

@@ -186,7 +186,7 @@ def sign_out(principal: Principal, tx: Transaction, user_id: UUID, now: datetime
 def set_user_clearance(
     principal: Principal, tx: Transaction, user_id: UUID, clearance: int | None, now: datetime
 ) -> None:
-    """Set what a user may see through every binding; None: what the binding says. Needs admin; audited.
+    """Set what a user may see through every binding; None: what the binding says. Needs admin, and no key may; audited.
 
     NotFound when there is no such user, or it is a member's: a member's clearance is the member's. Forbidden and
     InvalidRequest as `check_grant`.

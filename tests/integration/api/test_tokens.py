@@ -5,7 +5,13 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import ManualClock, VisitorSession, open_session, operator_headers
+from tests.integration.api.conftest import (
+    ManualClock,
+    VisitorSession,
+    create_key_headers,
+    open_session,
+    operator_headers,
+)
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -74,3 +80,47 @@ def test_a_key_that_cannot_be_is_refused(client: TestClient, acme: str, wrong: d
     answer = client.post("/v1/keys", json={"name": "k", **wrong}, headers=operator_headers(acme))
     assert answer.status_code == 422
     assert next(iter(wrong)) in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"name": "stronger", "roles": ["admin"], "clearance": 1},
+        {"name": "equal", "roles": ["admin"], "scopes": ["people"], "expires_at": "{end}"},
+        {"name": "weaker", "roles": [], "clearance": 0, "scopes": ["people"]},
+    ],
+)
+def test_a_key_makes_no_key(client: TestClient, acme: str, clock: ManualClock, wanted: dict[str, object]) -> None:
+    end = (clock.now + timedelta(minutes=5)).isoformat()
+    narrow = {"name": "narrow", "roles": ["admin"], "scopes": ["people"], "expires_at": end}
+    made = client.post("/v1/keys", json=narrow, headers=operator_headers(acme)).json()
+    body = {name: end if value == "{end}" else value for name, value in wanted.items()}
+    refused = client.post("/v1/keys", json=body, headers=bearer(made["key"]))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+    assert "sign in as an administrator" in refused.json()["error"]["message"]
+    assert [key["name"] for key in client.get("/v1/keys", headers=bearer(made["key"])).json()["keys"]] == ["narrow"]
+    assert client.post("/v1/keys", json=body, headers=operator_headers(acme)).status_code == 201
+
+
+def test_a_key_lets_nobody_in_and_raises_nobody(client: TestClient, visit: VisitorSession, acme: str) -> None:
+    visit.send("Hello")
+    (user,) = client.get("/v1/users", headers=operator_headers(acme)).json()["users"]
+    admin = create_key_headers(client, acme, "admin")
+    person = {"issuer": "https://i.example", "subject": "1", "display_name": "Ida", "roles": []}
+    member = client.post("/v1/members", json=person, headers=operator_headers(acme)).json()
+    change = {"roles": ["admin"], "clearance": 1, "active": True}
+    refused = [
+        client.post("/v1/members", json={**person, "subject": "2", "roles": ["admin"]}, headers=admin),
+        client.put(f"/v1/members/{member['id']}", json=change, headers=admin),
+        client.put(f"/v1/users/{user['id']}/clearance", json={"clearance": 1}, headers=admin),
+    ]
+    assert [answer.status_code for answer in refused] == [403] * len(refused)
+    (shown,) = client.get("/v1/members", headers=admin).json()["members"]
+    assert (shown["subject"], shown["roles"]) == ("1", [])
+
+
+def test_a_key_may_still_end_keys(client: TestClient, acme: str) -> None:
+    admin = create_key_headers(client, acme, "admin")
+    leaked = client.post("/v1/keys", json={"name": "leaked"}, headers=operator_headers(acme)).json()
+    assert client.delete(f"/v1/keys/{leaked['id']}", headers=admin).status_code == 200
+    assert client.get("/v1/me", headers=bearer(leaked["key"])).status_code == 401

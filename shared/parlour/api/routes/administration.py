@@ -65,7 +65,7 @@ def _tenant_choice(services: ApiDependencies, given: Credentials, now: datetime)
 
 @router.post("/keys", status_code=201)
 def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
-    """Make an API key; its text is in this answer and nowhere else."""
+    """Make an API key; its text is in this answer and nowhere else. An API key cannot make another."""
     with caller.transaction() as tx:
         created = api_keys.create_key(caller.principal, tx, NewApiKey(**wanted.model_dump()), caller.now)
     return CreatedKeyView(**KeyView.model_validate(created.key).model_dump(), key=created.text)
@@ -89,7 +89,7 @@ def revoke_key(key_id: UUID, caller: Admin) -> KeyView:
 
 @router.post("/members", status_code=201)
 def add_member(wanted: NewMember, caller: Admin) -> MemberView:
-    """Let somebody sign in with their OIDC token."""
+    """Let somebody sign in with their OIDC token. An API key cannot."""
     with caller.transaction() as tx:
         member = members.add_member(caller.principal, tx, members.NewMember(**wanted.model_dump()), caller.now)
     return MemberView.model_validate(member)
@@ -105,7 +105,7 @@ def list_members(caller: Admin, cursor: PageCursor = "", limit: Limit = 100) -> 
 
 @router.put("/members/{member_id}")
 def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> MemberView:
-    """Set what a member may do from their next request on."""
+    """Set what a member may do from their next request on. An API key cannot."""
     with caller.transaction() as tx:
         member = members.update_member(
             caller.principal, tx, member_id, members.MemberChange(**change.model_dump()), caller.now
@@ -115,7 +115,7 @@ def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> Membe
 
 @router.put("/users/{user_id}/clearance", status_code=204)
 def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> None:
-    """Set what a user may see through every binding; null: what the binding says."""
+    """Set what a user may see through every binding; null: what the binding says. An API key cannot."""
     with caller.transaction() as tx:
         user_memory.require_visible_user(caller.principal, tx, user_id)
         users.set_user_clearance(caller.principal, tx, user_id, change.clearance, caller.now)
