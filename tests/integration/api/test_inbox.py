@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import EventFeed, FakeQueues, create_key_headers
+from tests.integration.api.conftest import EventFeed, FakeQueues, create_key_headers, operator_headers
 
 type Headers = dict[str, str]
 
@@ -72,7 +72,7 @@ def test_a_visitor_sees_who_answers(client: TestClient, feed: EventFeed, desk: H
 def test_who_answers_sees_to_whom_a_conversation_can_be_given(
     client: TestClient, feed: EventFeed, desk: Headers
 ) -> None:
-    admin = create_key_headers(client, "acme", "admin")
+    admin = operator_headers("acme")
     for name, roles in (("Asha", ["viewer", "editor"]), ("Vera", ["viewer"]), ("Ada", ["admin"])):
         member = {"issuer": "https://id.example.org", "subject": name, "display_name": name, "roles": roles}
         assert client.post("/v1/members", json=member, headers=admin).is_success
