@@ -180,6 +180,7 @@ class PackAppliedView(ResponseModel):
     conflicts    values that the pack and people changed.
     not_in_pack  handles of what an earlier pack brought and this one does not have: it stays.
     not_deleted  those that a prune refuses to delete.
+    warnings     what is valid and probably not what was meant: file, line and field, and what to do.
     """
 
     tenant: str
@@ -191,6 +192,7 @@ class PackAppliedView(ResponseModel):
     conflicts: list[PackDifferenceView]
     not_in_pack: list[str]
     not_deleted: list[PackReasonView]
+    warnings: list[str]
 
 
 class PackUndoneView(ResponseModel):

@@ -40,6 +40,7 @@ def applied_view(done: ApplyResult, *, dry_run: bool) -> PackAppliedView:
         conflicts=_differences(merged.conflicts),
         not_in_pack=done.not_in_pack[:_MAX_ITEMS],
         not_deleted=_reasons(merged),
+        warnings=[str(warning) for warning in done.warnings[:_MAX_ITEMS]],
     )
 
 

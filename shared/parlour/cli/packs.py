@@ -162,6 +162,7 @@ def _result_lines(done: Mapping[str, Any]) -> Iterator[str]:
     if done["not_in_pack"]:
         yield f"Not in the pack any more (kept; to delete: --prune): {', '.join(done['not_in_pack'])}"
     yield from (f"  not deleted: {_name(one)}: {one['reason']}" for one in done["not_deleted"])
+    yield from (f"Warning: {warning}" for warning in done["warnings"])
     state = "changes" if done["dry_run"] else "applied"
     ending = "; nothing was written" if done["dry_run"] else ""
     yield f"{done['tenant']}: {state if done['changed'] else 'no changes'}{ending}"

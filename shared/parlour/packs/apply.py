@@ -1,18 +1,18 @@
 """A pack put in force for its tenant, in one transaction; what people changed stays as they changed it."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from parlour.documents.pack_import import mark_documents_not_in_pack
 from parlour.infra import log
-from parlour.infra.errors import Conflict, InvalidPack, InvalidRequest, NotFound
+from parlour.infra.errors import Conflict, InvalidPack, InvalidRequest, NotFound, PackProblem
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, item_writing, plan, store
+from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, item_writing, pack_warnings, plan, store
 from parlour.packs.format import Pack
 from parlour.packs.item_writing import ApplyCounts
 from parlour.packs.items import Digests, ItemId, ItemKind, Items, digest_fields
@@ -45,12 +45,13 @@ class ApplyOptions:
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
     """What an apply did, or would do: counts by kind (tenant, those of `ConfigKind`, entity, edge, document), each
-    change, and what stays although the pack says something else."""
+    change, what stays although the pack says something else, and what the pack probably does not mean."""
 
     tenant_id: UUID
     tenant_slug: str
     counts: Mapping[str, ApplyCounts]
     merge: Merge
+    warnings: Sequence[PackProblem]
 
     @property
     def not_in_pack(self) -> list[str]:
@@ -100,6 +101,7 @@ def apply(
     problems = list(budget_check.find_budget_problems(pack, count_tokens)) if count_tokens else []
     if problems:
         raise InvalidPack(problems)
+    warned = pack_warnings.find_warnings(pack)
     space = space_name(embedder)
     with database.transaction(principal) as tx:
         _check_tenant(principal, pack, tenants.find_own_tenant(tx))
@@ -108,7 +110,7 @@ def apply(
         stored = read_tenant(principal, tx, wanted)
         merged = _merge(wanted, stored, options)
         if options.dry_run:
-            return ApplyResult(principal.tenant_id, pack.tenant.slug, _count(wanted, stored, merged), merged)
+            return ApplyResult(principal.tenant_id, pack.tenant.slug, _count(wanted, stored, merged), merged, warned)
         built_in = pack.entity_types.keys() - own_types
         writing = item_writing.prepare(tx, merged.targets, stored, space, built_in)
     vectors = embed_texts(embedder, writing.texts_to_embed)
@@ -121,7 +123,8 @@ def apply(
             merged, writing = again, item_writing.prepare(tx, again.targets, stored, space, built_in)
         counts = item_writing.write(principal, tx, writing, vectors, stored, now)
         mark_documents_not_in_pack(tx, list(pack.documents), now)
-        result = ApplyResult(principal.tenant_id, pack.tenant.slug, _with_items_that_stay(counts, merged), merged)
+        all_counts = _with_items_that_stay(counts, merged)
+        result = ApplyResult(principal.tenant_id, pack.tenant.slug, all_counts, merged, warned)
         save_merge(principal, tx, wanted, merged, stored, now)
         if result.has_changes:
             # A handle names what only some may see: the trail says only how many are not in the pack.

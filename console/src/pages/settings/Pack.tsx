@@ -165,6 +165,11 @@ function Plan({ plan, isPruning, taken, isBusy, decide, apply }: PlanProps) {
           {plan.not_in_pack.length > 0 && `: ${plan.not_in_pack.join(", ")}`}
         </label>
       )}
+      {plan.warnings.map((warning) => (
+        <p key={warning} class="notice">
+          {warning}
+        </p>
+      ))}
       {plan.not_deleted.map((one) => (
         <p key={one.item} class="soft">
           {one.item} stays: {one.reason}.
