@@ -11,7 +11,7 @@ export function GrantForm({ approval, answer, onCancel }: AnswerFormProps) {
   const [days, setDays] = useState(1);
   const submit = () => {
     const until = new Date(Date.now() + days * 86_400_000 - 60_000).toISOString();
-    answer.run({ decision: "approve", reason: "", always: { tool: approval.tool, until } });
+    answer.run({ decision: "approve", reason: "", always: { until } });
   };
   return (
     <AnswerForm answer={answer} onCancel={onCancel} submitLabel="Yes, and always allow" onSubmit={submit}>

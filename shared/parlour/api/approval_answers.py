@@ -34,7 +34,7 @@ def give_answer(caller: Caller, approval_id: UUID, given: Answer, always: Always
             raise InvalidRequest(f"arguments: {problem}") from None
         outcome = answered.outcome
         if always and outcome.code == "approved":
-            grants.grant(who, tx, outcome.approval, always.tool, always.until, caller.now)
+            grants.grant(who, tx, outcome.approval, always.until, caller.now)
         audit.add_entry(who, tx, f"approval.{outcome.code}", f"approval:{approval_id}", {}, caller.now)
     try:
         if answered.dispatch:

@@ -85,9 +85,8 @@ class ApprovalPageView(ResponseModel):
 
 
 class AlwaysAllow(RequestModel):
-    """A permission to run without asking: for this tool, or for those that `tool` matches, until a time."""
+    """A permission to run the tool that is asked about without asking, until a time."""
 
-    tool: Annotated[str, Field(max_length=64)] = ""
     until: AwareDatetime
 
 
@@ -122,7 +121,7 @@ class ApprovalAnswerView(ResponseModel):
 
 
 class GrantView(ResponseModel):
-    """A permission to run calls of matching tools without asking."""
+    """A permission to run a tool without asking. It counts while `granted_by` could approve the tool."""
 
     id: UUID
     user_id: UUID

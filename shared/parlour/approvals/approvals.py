@@ -225,9 +225,14 @@ def complete(tx: Transaction, tool_call_id: UUID, now: datetime) -> None:
 
 def may_answer(principal: Principal, approval: Approval) -> bool:
     """Return whether the principal is the person asked."""
-    if approval.approver == "user":
-        return principal.kind == "user" and principal.id == approval.user_id
-    return principal.kind != "user" and principal.has_role(approval.approver)
+    return is_approver(principal, approval.approver, approval.user_id)
+
+
+def is_approver(principal: Principal, approver: Approver, user_id: UUID) -> bool:
+    """Return whether the principal is whom a tool asks about a call in a conversation of the user."""
+    if approver == "user":
+        return principal.kind == "user" and principal.id == user_id
+    return principal.kind != "user" and principal.has_role("viewer") and principal.has_role(approver)
 
 
 def find_open_by_due_work(tx: Transaction, approval_id: UUID) -> Approval | None:

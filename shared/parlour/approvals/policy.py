@@ -1,12 +1,8 @@
 """Which calls ask a person first. Pure."""
 
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
-
 from jsonschema import Draft202012Validator
 from referencing import Registry
 
-from parlour.approvals.rows import Grant
 from parlour.infra.json_values import Json, JsonObject
 from parlour.tools.tool_definition import Tool
 
@@ -19,8 +15,3 @@ def asks_first(policy: Json, tool: Tool, arguments: JsonObject) -> bool:
     if isinstance(policy, dict):
         return Draft202012Validator(policy, registry=Registry()).is_valid(arguments)
     return {"never": False, "writes": tool.writes}.get(str(policy), True)
-
-
-def is_granted(grants: Sequence[Grant], tool_name: str) -> bool:
-    """Return whether one of the active grants covers the tool."""
-    return any(fnmatchcase(tool_name, grant.tool) for grant in grants)

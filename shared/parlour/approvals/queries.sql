@@ -122,14 +122,22 @@ VALUES (current_tenant(), %(id)s, %(user_id)s, %(binding_id)s, %(tool)s, %(grant
         %(revoked_at)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
--- name: list_active_grants
--- The permissions of a user with a binding that hold now.
-SELECT id, user_id, binding_id, tool, granted_by, created_at, expires_at, revoked_at
-  FROM approval_grants
- WHERE user_id = %(user_id)s AND binding_id = %(binding_id)s AND revoked_at IS NULL AND expires_at > %(now)s;
+-- name: list_grant_givers
+-- Who allowed a tool for a session's user and a binding, of the permissions that have not ended: with the rights that
+-- they have now, and whom the tool asks now. A member who left and a key that ended have no rights.
+SELECT g.granted_by, g.user_id, t.approver, session_clearance(s) AS required_clearance,
+       COALESCE(m.roles, k.roles, '{}') AS roles, COALESCE(m.clearance, k.clearance, 0) AS clearance
+  FROM approval_grants g
+  JOIN sessions s ON s.tenant_id = g.tenant_id AND s.user_id = g.user_id
+  JOIN tools t ON t.tenant_id = g.tenant_id AND t.name = g.tool
+  LEFT JOIN members m ON m.tenant_id = g.tenant_id AND 'member:' || m.id = g.granted_by AND m.active
+  LEFT JOIN api_keys k ON k.tenant_id = g.tenant_id AND 'key:' || k.id = g.granted_by AND k.revoked_at IS NULL
+                          AND (k.expires_at IS NULL OR k.expires_at > %(now)s)
+ WHERE s.id = %(session_id)s AND g.binding_id = %(binding_id)s AND g.tool = %(tool)s
+   AND g.revoked_at IS NULL AND g.expires_at > %(now)s;
 
 -- name: list_grants
--- Permissions that hold now, latest first: of one user, or of the bindings and users that a clearance covers.
+-- Permissions that have not ended, latest first: of one user, or of the bindings and users that a clearance covers.
 SELECT g.id, g.user_id, g.binding_id, g.tool, g.granted_by, g.created_at, g.expires_at, g.revoked_at
   FROM approval_grants g
   JOIN users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id

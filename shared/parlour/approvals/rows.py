@@ -63,9 +63,9 @@ class NamedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A permission to run matching calls of one user and binding without a question, until a time.
+    """A permission to run calls of one tool, for one user and binding, without a question, until a time.
 
-    tool  a tool's name, or a pattern with `*`.
+    granted_by  the name of the principal who gave it.
     """
 
     id: UUID
@@ -76,3 +76,21 @@ class Grant:
     created_at: datetime
     expires_at: datetime
     revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GrantGiver:
+    """Who gave a permission, with the rights that they have now, and what a call of its tool needs now.
+
+    user_id             whose conversation it is.
+    approver            whom the tool asks.
+    required_clearance  the clearance that reading the conversation needs.
+    roles, clearance    those of a member or a key; none once they have left or ended.
+    """
+
+    granted_by: str
+    user_id: UUID
+    approver: Approver
+    required_clearance: int
+    roles: list[str]
+    clearance: int

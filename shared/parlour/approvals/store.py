@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from parlour.approvals.rows import Approval, Grant, NamedRecord
+from parlour.approvals.rows import Approval, Grant, GrantGiver, NamedRecord
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
@@ -90,8 +90,8 @@ def insert_grant(tx: Transaction, grant: Grant) -> None:
     tx.run(SQL["insert_grant"], **{name: getattr(grant, name) for name in Grant.__slots__})
 
 
-def list_active_grants(tx: Transaction, user_id: UUID, binding_id: UUID, now: datetime) -> list[Grant]:
-    return tx.all(SQL["list_active_grants"], Grant, user_id=user_id, binding_id=binding_id, now=now)
+def list_grant_givers(tx: Transaction, **call: object) -> list[GrantGiver]:
+    return tx.all(SQL["list_grant_givers"], GrantGiver, **call)
 
 
 def list_grants(tx: Transaction, **filters: object) -> list[Grant]:

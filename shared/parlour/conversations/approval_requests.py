@@ -43,11 +43,11 @@ def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: Js
     if not any(policy.asks_first(one, tool, arguments) for one in policies):
         return False
     now = running.dependencies.clock()
-    granted = running.dependencies.database.run(
-        running.feed.principal,
-        lambda tx: grants.list_active_grants(tx, running.lease.user_id, running.turn.binding_id, now),
+    principal, session_id, binding_id = running.feed.principal, running.lease.id, running.turn.binding_id
+    is_granted: bool = running.dependencies.database.run(
+        principal, lambda tx: grants.is_granted(principal, tx, session_id, binding_id, tool.name, now)
     )
-    return not policy.is_granted(granted, tool.name)
+    return not is_granted
 
 
 def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:

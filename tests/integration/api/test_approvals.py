@@ -1,5 +1,6 @@
 """Approvals over the API: who sees a question, who answers it, and what a late or wrong answer reads."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -149,6 +150,28 @@ def test_always_allow_is_listed_and_revoked(
     assert gone.status_code == 204
     assert client.delete(f"/v1/approvals/grants/{grant['id']}", headers=visit.headers).status_code == 404
     assert client.get("/v1/approvals/grants", headers=visit.headers).json()["grants"] == []
+
+
+@pytest.mark.parametrize("tool", ["refund", "r*", "*", "REFUND", "\uff52efund", "page"])
+def test_always_allow_cannot_name_a_tool(
+    client: TestClient, feed: EventFeed, visit: VisitorSession, clock: ManualClock, tool: str
+) -> None:
+    approval = ask(feed)
+    always = {"tool": tool, "until": (clock() + timedelta(days=7)).isoformat()}
+    refused = answer(client, approval, visit.headers, always=always)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_request")
+    assert client.get("/v1/approvals/grants", headers=visit.headers).json()["grants"] == []
+    assert answer(client, approval, visit.headers, always={"until": always["until"]}).status_code == 200
+
+
+def test_of_answers_at_once_one_allows_the_tool_for_longer(
+    client: TestClient, feed: EventFeed, visit: VisitorSession, clock: ManualClock
+) -> None:
+    approval, until = ask(feed), (clock() + timedelta(days=7)).isoformat()
+    with ThreadPoolExecutor(4) as threads:
+        given = [*threads.map(lambda _: answer(client, approval, visit.headers, always={"until": until}), range(4))]
+    assert sorted(one.status_code for one in given) == [200, 409, 409, 409]
+    assert len(client.get("/v1/approvals/grants", headers=visit.headers).json()["grants"]) == 1
 
 
 @pytest.mark.parametrize("body", [{"decision": "maybe"}, {"decision": "approve", "until": 1}, {}])

@@ -380,7 +380,7 @@ def test_a_grant_runs_without_asking_until_it_is_revoked(asking: ApprovalHarness
     user, conversation = asking.user_of(approval), asking.conversation
     now = conversation.clock()
     with conversation.database.transaction(user) as tx:
-        made = grants.grant(user, tx, approval, "pag*", now + timedelta(days=1), now)
+        made = grants.grant(user, tx, approval, now + timedelta(days=1), now)
     conversation.send_whatsapp("Again.", "m2")
     conversation.model.script = [tool_call("page", message="again"), text_answer("Paged.")]
     conversation.run_turn()

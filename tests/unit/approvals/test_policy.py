@@ -1,19 +1,15 @@
 """Which calls ask, by the policy of a tool or a binding."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
-from uuid import UUID
 
 import pytest
 
-from parlour.approvals.policy import asks_first, is_granted
-from parlour.approvals.rows import Grant
+from parlour.approvals.policy import asks_first
 from parlour.infra.json_values import Json, JsonObject
 from parlour.tools.tool_definition import Tool, find_problems
 
 TOOL = Tool("book_crane", "Book the crane.", {"type": "object"}, "python:book_crane", writes=True)
 LARGE: JsonObject = {"type": "object", "properties": {"hours": {"minimum": 8}}, "required": ["hours"]}
-NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +33,3 @@ def test_writes_does_not_ask_for_a_tool_that_reads() -> None:
 )
 def test_an_unsound_policy_is_refused_with_the_pack(policy: Json) -> None:
     assert {field for field, _ in find_problems(replace(TOOL, needs_approval=policy))} == {"needs_approval"}
-
-
-def test_a_grant_covers_a_name_or_the_beginning_of_names() -> None:
-    grant = Grant(UUID(int=1), UUID(int=2), UUID(int=3), "book_*", "user:x", NOW, NOW)
-    assert is_granted([grant], "book_crane")
-    assert not is_granted([grant], "notify_foreman")
-    assert not is_granted([], "book_crane")

@@ -147,7 +147,10 @@ UPDATE episodes SET user_id = %(into)s WHERE user_id = %(user_id)s;
 WITH asked AS (
     UPDATE approvals SET user_id = %(into)s WHERE user_id = %(user_id)s
 ), allowed AS (
-    UPDATE approval_grants SET user_id = %(into)s WHERE user_id = %(user_id)s
+    UPDATE approval_grants
+       SET user_id = %(into)s,
+           granted_by = CASE granted_by WHEN 'user:' || %(user_id)s::uuid THEN 'user:' || %(into)s::uuid ELSE granted_by END
+     WHERE user_id = %(user_id)s
 )
 UPDATE sessions s
    SET user_id = %(into)s,
