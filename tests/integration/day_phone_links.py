@@ -13,8 +13,10 @@ from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal
 from tests.conversation_harness import ConversationHarness
 from tests.integration.conversations.phone_link_steps import (
+    add_member,
     configure_template,
     enter_code,
+    link_members_phone,
     request_phone_code,
     start_web_session,
 )
@@ -46,6 +48,7 @@ def link_phone_numbers(conversation: ConversationHarness) -> None:
         ).session_id
         == session
     )
+    link_members_phone(conversation, add_member(conversation, "rosa"), "+919800000304")
     visitor, session = start_web_session(conversation)
     late = request_phone_code(conversation, visitor, session, "+919800000303").link_id
     with conversation.database.transaction(conversation.tenant_id) as tx:

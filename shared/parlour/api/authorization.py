@@ -17,7 +17,7 @@ from parlour.principal import Principal
 from parlour.search.index import scheduling
 from parlour.search.index.embedders import Embedder
 from parlour.tenancy import rate_limits, roles, users
-from parlour.tenancy.authentication import AuthenticatedCaller, Credentials, VisitorClaims
+from parlour.tenancy.authentication import AuthenticatedCaller, Credentials, VisitorClaims, act_as_user
 from parlour.tenancy.limits import hash_address, message_limits, stream_limits
 from parlour.tenancy.users import Session
 
@@ -82,10 +82,12 @@ class Caller:
             rate_limits.require_tokens(database, self.principal, wanted, self.now)
 
     def require_visitor(self) -> VisitorClaims:
-        """Return a visitor whose token is valid for all their sessions with a binding; else Forbidden."""
+        """Return a visitor, or a member with Parlour-Agent, for all their sessions with a binding; else Forbidden."""
         visitor = self.signed_in.visitor
         if visitor is None or visitor.session_id is not None:
-            raise Forbidden("use the visitor_token of the session, not the session token")
+            raise Forbidden(
+                "use the visitor_token, not the session token; a member signs in and names the agent in Parlour-Agent"
+            )
         return visitor
 
 
@@ -113,18 +115,26 @@ AppDependencies = Annotated[ApiDependencies, Depends(get_dependencies)]
 
 
 def get_credentials(request: Request) -> Credentials:
-    """Return the two headers that say who is calling."""
-    return Credentials(request.headers.get("authorization", ""), request.headers.get("parlour-tenant", ""))
+    """Return the headers that say who is calling."""
+    headers = request.headers
+    return Credentials(
+        headers.get("authorization", ""), headers.get("parlour-tenant", ""), headers.get("parlour-agent", "")
+    )
 
 
 RequestCredentials = Annotated[Credentials, Depends(get_credentials)]
 
 
 def authenticate_caller(request: Request, found: AppDependencies, given: RequestCredentials) -> Caller:
-    """Sign the caller in, or refuse; a key with scopes opens only those parts of the API."""
+    """Sign the caller in, or refuse; a key with scopes opens only those parts of the API.
+
+    A member who names an agent acts as the user that they talk as there.
+    """
     now = found.clock()
     with found.databases.borrow() as database:
         signed_in = found.authenticator.authenticate(given, database, now)
+        if given.agent:
+            signed_in = act_as_user(signed_in, given.agent, database, now)
     tags = set(getattr(request.scope.get("route"), "tags", ()))
     if signed_in.scopes and not tags & signed_in.scopes:
         raise Forbidden(f"this key is for {', '.join(sorted(signed_in.scopes))} only; create one with this scope")

@@ -23,7 +23,8 @@ _VISITOR_CREDENTIALS = ("visitor_token", "session_token")
 
 SECURITY_SCHEMES: Mapping[str, str] = {
     "api_key": "An API key of the tenant. Make one with POST /v1/keys.",
-    "member_token": "A member's OIDC token. The header Parlour-Tenant names the tenant.",
+    "member_token": "A member's OIDC token. The header Parlour-Tenant names the tenant. With the header Parlour-Agent, "
+    "a binding's slug, the member acts as the user that they talk as with that agent, as with a `visitor_token`.",
     "operator_key": "The key of the deployment's operator. The header Parlour-Tenant names the tenant.",
     "visitor_token": "The `visitor_token` of POST /v1/sessions: all conversations of one visitor with one agent.",
     "session_token": "The `token` of POST /v1/sessions: one conversation.",

@@ -24,7 +24,8 @@ class OpenedSession(ResponseModel):
     """A session and the token that every further call about it must carry as a bearer.
 
     visitor_token       good for all of the visitor's conversations with this agent: to list them and go on with one, to
-                        join them with a phone. Given to a new visitor, and to one who showed it.
+                        join them with a phone. Given to a new visitor, and to one who showed it; never to a member, who
+                        signs in and names the agent in the header Parlour-Agent.
     visitor_expires_at  until when that one is good; `expires_at` is the session's.
     resumed             whether it is a conversation that they had already.
     """
@@ -160,12 +161,15 @@ class PhoneLinkCode(RequestModel):
 
 
 class PhoneLinked(ResponseModel):
-    """Both channels meet in this session from now on; its token, and one for all of the person's with this agent."""
+    """Where the conversation goes on; the session's token, and one for all of a visitor's with this agent.
+
+    A visitor's two channels meet in this session. A member stays in theirs, and gets no `visitor_token`.
+    """
 
     session_id: UUID
     token: str
-    visitor_token: str
-    visitor_expires_at: datetime
+    visitor_token: str | None
+    visitor_expires_at: datetime | None
     expires_at: datetime
 
 

@@ -69,7 +69,8 @@ class Outcome:
 
 def new_approval(tx: Transaction, asked: AskedCall, now: datetime) -> Approval:
     """Return the question about a call; nothing is stored yet."""
-    bound = bound_call.load_bound_call(tx, asked.tool, asked.arguments, asked.user_id, asked.binding_id)
+    owner = bound_call.CallOwner(asked.user_id, asked.binding_id, asked.session_id)
+    bound = bound_call.load_bound_call(tx, asked.tool, asked.arguments, owner)
     return Approval(
         id=uuid7(now),
         session_id=asked.session_id,
@@ -288,12 +289,7 @@ def _ask_again(tx: Transaction, approval: Approval, tool: Tool, arguments: JsonO
 def _find_change(
     tx: Transaction, approval: Approval, tool: Tool | None, arguments: JsonObject | None = None
 ) -> str | None:
-    call: JsonObject = {
-        "arguments": approval.arguments if arguments is None else arguments,
-        "user_id": str(approval.user_id),
-        "binding_id": str(approval.binding_id),
-    }
-    return bound_call.find_change(tx, approval.bound, approval.bound_hash, tool, call)
+    return bound_call.find_change(tx, approval, tool, approval.arguments if arguments is None else arguments)
 
 
 def _can_see(principal: Principal, tx: Transaction, approval: Approval) -> bool:

@@ -1,9 +1,11 @@
 """What an approval is about: everything that must be the same when the call runs."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.approvals import store
+from parlour.approvals.rows import Approval
 from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_digest
 from parlour.infra.postgres import Transaction
@@ -24,13 +26,22 @@ _CHANGES = {
 """What people read, by the part of a bound call that differs."""
 
 
-def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, user_id: UUID, binding_id: UUID) -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class CallOwner:
+    """For whom a call would run: its user, through a binding, in a session."""
+
+    user_id: UUID
+    binding_id: UUID
+    session_id: UUID
+
+
+def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, owner: CallOwner) -> JsonObject:
     """Return what a call is bound to, as it is now.
 
     {"tool": {"name", "definition"}, "arguments", "binding": id, "principal": {...}, "tenant": {...},
     "records": {handle: version}}
     """
-    access = users.load_access(tx, user_id, binding_id)
+    access = users.load_access(tx, owner.user_id, owner.binding_id, owner.session_id)
     principal = access.principal_for(tool.name)
     named = store.list_named_records(tx, sorted(_texts(arguments)))
     definition: JsonObject = {
@@ -46,36 +57,32 @@ def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, user_id:
     return {
         "tool": {"name": tool.name, "definition": canonical_digest(definition)},
         "arguments": arguments,
-        "binding": str(binding_id),
+        "binding": str(owner.binding_id),
         "principal": {
-            "user": str(user_id),
+            "user": str(owner.user_id),
             "writes": principal.write_rights,
             "roles": [*sorted(principal.roles)],
             "clearance": principal.clearance,
         },
         "tenant": {
-            "is_open": access.is_admitted and store.is_tool_offered(tx, binding_id, tool.name),
+            "is_open": access.is_admitted and store.is_tool_offered(tx, owner.binding_id, tool.name),
         },
         "records": {record.handle: record.version for record in named},
     }
 
 
-def find_change(tx: Transaction, bound: JsonObject, bound_hash: str, tool: Tool | None, call: JsonObject) -> str | None:
-    """Return why a call is not the one that was asked about; None when nothing differs.
-
-    `call` has what would run: {"arguments", "user_id", "binding_id"}.
-    """
+def find_change(tx: Transaction, approval: Approval, tool: Tool | None, arguments: JsonObject) -> str | None:
+    """Return why a call with these arguments is not the one that was asked about; None when nothing differs."""
     if tool is None:
         return "The tool does not exist any more."
-    given = call["arguments"]
-    arguments = given if isinstance(given, dict) else {}
+    owner = CallOwner(approval.user_id, approval.binding_id, approval.session_id)
     try:
-        now = load_bound_call(tx, tool, arguments, UUID(str(call["user_id"])), UUID(str(call["binding_id"])))
+        now = load_bound_call(tx, tool, arguments, owner)
     except NotFound:
         return _CHANGES["principal"]
-    if canonical_digest(now) == bound_hash:
+    if canonical_digest(now) == approval.bound_hash:
         return None
-    changed = [text for part, text in _CHANGES.items() if now.get(part) != bound.get(part)]
+    changed = [text for part, text in _CHANGES.items() if now.get(part) != approval.bound.get(part)]
     return changed[0] if changed else "The question does not match the call."
 
 

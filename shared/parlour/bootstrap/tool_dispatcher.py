@@ -43,7 +43,9 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
         endpoints=make_endpoints(settings, secrets),
         resume=resume,
         wake=lambda told: turns[told.queue_channel].send([told.message]),
-        principal_for=lambda tx, call: load_access(tx, call.user_id, call.binding_id).principal_for(call.name),
+        principal_for=lambda tx, call: load_access(tx, call.user_id, call.binding_id, call.session_id).principal_for(
+            call.name
+        ),
         wakeups=clients.make_delayed_queue(settings.wakeups_queue_url),
         callback_url=callback_url,
         clock=lambda: datetime.now(UTC),

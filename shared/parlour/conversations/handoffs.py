@@ -158,7 +158,7 @@ def _hand_over(principal: Principal, tx: Transaction, session: AnsweringSession,
         raise HandoffNotAllowed
     if target.id == session.answering_id:
         raise HandoffNotAllowed(f"{target.display_name} answers in this conversation already")
-    handoff_rules.check_reachable(users.load_access(tx, session.user_id, target.id), door, target)
+    handoff_rules.check_reachable(users.load_access(tx, session.user_id, target.id, session.id), door, target)
     store.insert_handoff(
         tx,
         {

@@ -236,7 +236,7 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         binding_id=binding_id,
         now=now,
     )
-    access = users.load_access(tx, contact.user_id, binding_id)
+    access = users.load_access(tx, contact.user_id, binding_id, contact.session_id)
     if not access.is_admitted:
         log.warning("stranger_at_private_door", binding_id=binding_id)
         log.count("StrangerAtPrivateDoor")

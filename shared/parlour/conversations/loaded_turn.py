@@ -106,7 +106,7 @@ def load_turn(
     persona = bindings.load_persona(tx, turn.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
-    access = users.persona_access(persona)
+    access = users.persona_access(persona, is_by_phone=lease.is_by_phone)
     principal = access.principal
     tx.read_as(principal)
     if lease.was_handed_over and turn.is_new:

@@ -6,7 +6,7 @@ UPDATE sessions
    SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s, has_pending_wake = false
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
-          last_event_number, entity_id,
+          last_event_number, entity_id, is_main OR channel <> 'web' AS is_by_phone,
           EXISTS (SELECT FROM handoffs h WHERE h.session_id = sessions.id) AS was_handed_over,
           (SELECT t.instruction FROM inbox_threads t WHERE t.session_id = sessions.id) AS instruction,
           EXISTS (SELECT FROM approvals a

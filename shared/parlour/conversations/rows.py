@@ -22,6 +22,7 @@ class Lease:
     was_handed_over    whether another binding than its door's has answered in it.
     instruction        what a person told the agent when handing the session back.
     has_open_questions  whether a person was asked about a call and has not answered yet.
+    is_by_phone        whether a phone writes in it.
     """
 
     id: UUID
@@ -36,6 +37,7 @@ class Lease:
     was_handed_over: bool = False
     instruction: str | None = None
     has_open_questions: bool = False
+    is_by_phone: bool = True
 
 
 type AgentState = Literal["thinking", "executing", "waiting"]

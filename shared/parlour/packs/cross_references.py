@@ -64,6 +64,7 @@ def _check_tenant(reading: ParsedPack) -> Iterator[PackProblem]:
             yield reading.yaml_by_file[TENANT_FILE].problem_at(("secrets", name), message)
     yield from _check_duplicates(reading.yaml_by_file[TENANT_FILE], ("tool_hosts",), tenant.tool_hosts)
     yield from _check_duplicates(reading.yaml_by_file[TENANT_FILE], ("link_hosts",), tenant.link_hosts)
+    yield from _check_duplicates(reading.yaml_by_file[TENANT_FILE], ("phone_roles",), tenant.phone_roles)
 
 
 def _check_humans(reading: ParsedPack) -> Iterator[PackProblem]:

@@ -15,6 +15,7 @@ from parlour.records.pack_import import RecordDraft
 from parlour.records.properties import SOURCES_PROPERTY
 from parlour.records.record_links import LinkDraft
 from parlour.tenancy import routing_keys
+from parlour.tenancy.access import DEFAULT_PHONE_ROLES, PHONE_ROLES_SETTING
 from parlour.tools.tool_definition import host_of
 
 TOOL_HOSTS_SETTING = "tool_hosts"
@@ -34,6 +35,7 @@ TENANT_SETTINGS: Mapping[str, Json] = {
     PLAYS_ON_SETTING: "",
     TOOL_HOSTS_SETTING: [],
     LINK_HOSTS_SETTING: [],
+    PHONE_ROLES_SETTING: [*DEFAULT_PHONE_ROLES],
     OWN_HOSTS_SETTING: [],
     REPLIES_SETTING: {},
     SAVED_REPLIES_SETTING: {},
@@ -64,6 +66,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         PLAYS_ON_SETTING: tenant.plays_on,
         TOOL_HOSTS_SETTING: [*tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
+        PHONE_ROLES_SETTING: [*tenant.phone_roles],
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
         SAVED_REPLIES_SETTING: {name: {**texts} for name, texts in tenant.saved_replies.items()},
         OWN_HOSTS_SETTING: [*sorted({*chat_pages, *record_pages})],

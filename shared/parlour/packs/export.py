@@ -29,6 +29,7 @@ from parlour.records.pack_import import RecordDraft, export_records
 from parlour.records.properties import SOURCES_PROPERTY
 from parlour.records.record_links import LinkDraft, export_links
 from parlour.tenancy import tenants
+from parlour.tenancy.access import DEFAULT_PHONE_ROLES, PHONE_ROLES_SETTING
 from parlour.tenancy.roles import require_role
 
 _FOLDERS: Mapping[ConfigKind, tuple[str, type[PackModel]]] = {
@@ -66,6 +67,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     row["plays_on"] = tenant.settings.get(PLAYS_ON_SETTING, "")
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
     row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
+    row["phone_roles"] = tenant.settings.get(PHONE_ROLES_SETTING, [*DEFAULT_PHONE_ROLES])
     row["replies"] = tenant.settings.get(REPLIES_SETTING, {})
     row["saved_replies"] = tenant.settings.get(SAVED_REPLIES_SETTING, {})
     if cap is not None:

@@ -118,6 +118,16 @@ def daily_cap(value: float) -> float:
     return value
 
 
+def phone_role(value: object) -> object:
+    """Refuse a role that nobody has on a phone."""
+    if value == "admin":
+        raise ValueError(
+            "admin is no role of a phone: nobody signs in there. Give viewer or editor; members answer questions to "
+            "admins in the console"
+        )
+    return value
+
+
 def tool_host(value: str) -> str:
     """Validate a host that tools may reach: a name, with a port unless it is the usual one."""
     name, colon, port = value.partition(":")

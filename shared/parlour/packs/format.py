@@ -33,6 +33,7 @@ from parlour.packs.prompt_settings import AgentBudget, AgentMode, BudgetOverride
 from parlour.packs.scene_format import Scene
 from parlour.packs.source_positions import ParsedYaml
 from parlour.principal import LEVEL_NAMES, WriteRights
+from parlour.tenancy.access import DEFAULT_PHONE_ROLES, PhoneRole
 
 
 def _parse_level(value: object) -> int:
@@ -53,6 +54,7 @@ RecordReference = Annotated[str, field_formats.record_reference]
 Language = Annotated[str, field_formats.language]
 ReplyText = Annotated[str, Field(min_length=1, max_length=500)]
 Host = Annotated[str, AfterValidator(field_formats.tool_host)]
+RoleOnPhone = Annotated[PhoneRole, BeforeValidator(field_formats.phone_role)]
 EmbedHost = Annotated[str, AfterValidator(field_formats.embed_host)]
 Level = Annotated[int, BeforeValidator(_parse_level), WithJsonSchema({"enum": list(LEVEL_NAMES)})]
 Scalar = Annotated[
@@ -95,6 +97,11 @@ class Tenant(PackModel):
     link_hosts: tuple[Host, ...] = Field(
         default=(),
         description="Hosts that links in replies may lead to, besides the tenant's own and those of `rag.link`.",
+    )
+    phone_roles: Annotated[tuple[RoleOnPhone, ...], Field(max_length=2)] = Field(
+        default=DEFAULT_PHONE_ROLES,
+        description="The roles that members have on a phone that they linked while signed in, as far as they have "
+        "them: `viewer`, `editor`; never `admin`.",
     )
     replies: dict[ReplyCause, dict[Language, ReplyText]] = Field(
         default={},

@@ -3,11 +3,11 @@
 Nothing else decides access. Whoever carries out an act checks the principal that comes out of here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.principal import Principal, WriteRights
 from parlour.tenancy.limits import DEFAULT_LIMITS, Limits
 from parlour.tenancy.persona import Binding
@@ -19,6 +19,15 @@ verified; a member of the tenant who signed in."""
 
 DEFAULT_WRITES: Mapping[str, WriteRights] = {"anonymous": "none", "verified": "own"}
 """What people may change where their binding does not say."""
+
+PHONE_ROLES_SETTING = "phone_roles"
+"""The tenant's setting that says which of their roles members have on a linked phone."""
+
+type PhoneRole = Literal["viewer", "editor"]
+"""A role that a member may have on a phone."""
+
+DEFAULT_PHONE_ROLES: tuple[PhoneRole, ...] = ("viewer",)
+"""Those roles where the pack does not say. A phone is lent, lost and read over a shoulder; nobody signs in there."""
 
 _RIGHTS: tuple[WriteRights, ...] = ("none", "own", "all")
 
@@ -50,15 +59,21 @@ class Access:
         return self.principal_for(tool_name).write_rights != "none"
 
 
-def compute_access(user: User, binding: Binding, *, can_act: bool = True) -> Access:
+def compute_access(
+    user: User, binding: Binding, *, can_act: bool = True, phone_roles: Collection[str] | None = None
+) -> Access:
     """Return what the user may do through the binding; `can_act` is whether its agent may change anything.
 
     A visitor has the binding's clearance, a user with a clearance of their own that one, a member the member's. A
     member with the role editor may change what they can read, another member as much as somebody verified.
+
+    phone_roles  in a conversation that a phone writes in: the roles that members have at most there; None elsewhere.
     """
     identification = identify(user)
     member = user.member if user.member and user.member["is_active"] else None
     roles = _text_set(member["roles"]) if member else frozenset()
+    if phone_roles is not None:
+        roles = frozenset(role for role in phone_roles if role != "admin" and roles & {role, "admin"})
     is_editor = bool(roles & {"editor", "admin"})
     principal = Principal(
         tenant_id=user.tenant_id,
@@ -84,6 +99,11 @@ def compute_access(user: User, binding: Binding, *, can_act: bool = True) -> Acc
         limits=Limits.from_settings(binding.limits),
         token_epoch=user.token_epoch,
     )
+
+
+def get_phone_roles(settings: JsonObject) -> frozenset[str]:
+    """Return the roles that members have at most in a conversation that a phone writes in, by a tenant's settings."""
+    return _text_set(settings.get(PHONE_ROLES_SETTING, [*DEFAULT_PHONE_ROLES]))
 
 
 def identify(user: User) -> Identification:
@@ -115,5 +135,5 @@ def _write_rights(settings: JsonObject, identification: Identification, *, is_ed
     return next((right for right in _RIGHTS if right == given), DEFAULT_WRITES[kind])
 
 
-def _text_set(values: object) -> frozenset[str]:
+def _text_set(values: Json) -> frozenset[str]:
     return frozenset(str(value) for value in values) if isinstance(values, list) else frozenset()

@@ -14,14 +14,33 @@ from parlour.infra import log
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
 from parlour.infra.postgres import Database
 from parlour.principal import Principal, PrincipalKind
-from parlour.tenancy import api_keys, roles, routing_keys, signed_tokens, store, tenants, visitor_tokens
+from parlour.tenancy import (
+    api_keys,
+    bindings,
+    roles,
+    routing_keys,
+    signed_tokens,
+    store,
+    tenants,
+    users,
+    visitor_tokens,
+)
 from parlour.tenancy.access import compute_access
 from parlour.tenancy.limits import DEFAULT_LIMITS, Limits
 from parlour.tenancy.oidc import Identity, TrustedIssuers
 from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant, TenantLabel
+from parlour.tenancy.store import ActingUser
 from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
 
-__all__ = ["AuthenticatedCaller", "Authenticator", "Credentials", "TenantChoice", "VisitorClaims", "VisitorToken"]
+__all__ = [
+    "AuthenticatedCaller",
+    "Authenticator",
+    "Credentials",
+    "TenantChoice",
+    "VisitorClaims",
+    "VisitorToken",
+    "act_as_user",
+]
 
 _MAX_HEADER_CHARS = 8 * 1024
 """Characters of a header: more than any issuer's token needs."""
@@ -34,10 +53,11 @@ MAX_TENANTS = 200
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Two header values as they were received, empty when absent: `Authorization` and `Parlour-Tenant`."""
+    """Header values as they were received, empty when absent: `Authorization`, `Parlour-Tenant` and `Parlour-Agent`."""
 
     authorization: str
     tenant: str
+    agent: str = ""
 
     @property
     def bearer(self) -> str:
@@ -136,7 +156,7 @@ class Authenticator:
             return _to_choice(store.list_member_tenants(tx, identity.issuer, identity.subject, MAX_TENANTS + 1))
 
     def issue_visitor_token(self, claims: VisitorClaims, now: datetime) -> VisitorToken:
-        """Return a visitor's token, valid for 24 hours."""
+        """Return a visitor's token, valid as long as `visitor_tokens.issue_token` says."""
         return visitor_tokens.issue_token(claims, self._token_secret(), now)
 
     def _authenticate_bearer(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
@@ -177,6 +197,26 @@ class Authenticator:
         return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS and not self._operators
 
 
+def act_as_user(member: AuthenticatedCaller, agent: str, database: Database, now: datetime) -> AuthenticatedCaller:
+    """Return a member as the user that they talk as with an agent, by its binding's slug.
+
+    What a visitor's token opens for all of a visitor's sessions with an agent, this opens for the member's own.
+    Forbidden for anybody but a member; NotFound when there is no such agent or its door is closed to them.
+    """
+    principal = member.principal
+    if principal.kind != "member":
+        raise Forbidden("the header Parlour-Agent is for signed-in members; others open a session as a visitor")
+    with database.transaction(principal.tenant_id) as tx:
+        binding = bindings.find_binding_by_slug(tx, agent)
+        acting = binding and store.find_acting_user(
+            tx, users.find_or_create_member_user(principal, tx, now), binding.id
+        )
+    if not acting or not compute_access(acting.user, acting.binding).is_admitted:
+        raise NotFound("no agent of that name answers you; GET /v1/bindings lists them")
+    claims = VisitorClaims(principal.tenant_id, acting.user.id, acting.binding.id, None, acting.token_epoch, None, True)
+    return _to_visitor(acting, claims)
+
+
 def _to_choice(found: Sequence[TenantLabel]) -> TenantChoice:
     return TenantChoice(found[:MAX_TENANTS], len(found) > MAX_TENANTS)
 
@@ -191,7 +231,7 @@ def _operator_caller(database: Database, slug: str, label: str) -> Authenticated
 def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:
     """Return the visitor of a token. Forbidden when the door was closed to them since.
 
-    A token is for talking: a member's roles are not in it, although their turns have them.
+    Who became a member's user, by linking a phone that a member links as well, is refused: members sign in.
     """
     with database.transaction(claims.tenant_id) as tx:
         acting = store.find_acting_user(tx, claims.user_id, claims.binding_id)
@@ -199,13 +239,18 @@ def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) 
         raise Unauthenticated(reason="visitor_gone")
     if acting.token_epoch != claims.epoch:
         raise Unauthenticated(reason="signed_out")
-    access = compute_access(acting.user, acting.binding)
-    if acting.binding.is_active and not access.is_admitted:
+    if claims.is_member != (acting.user.member is not None):
+        raise Unauthenticated(reason="members_sign_in")
+    if acting.binding.is_active and not compute_access(acting.user, acting.binding).is_admitted:
         raise Forbidden("this agent is private; sign in as its owner")
+    return _require_same_tenant(_to_visitor(acting, claims), slug)
+
+
+def _to_visitor(acting: ActingUser, claims: VisitorClaims) -> AuthenticatedCaller:
+    """Return a user who talks. A member's roles are not theirs here, although their turns have them."""
+    access = compute_access(acting.user, acting.binding)
     principal = replace(access.principal, roles=frozenset())
-    name = acting.user.display_name or ""
-    caller = AuthenticatedCaller(principal, acting.tenant, claims, access.limits, name=name)
-    return _require_same_tenant(caller, slug)
+    return AuthenticatedCaller(principal, acting.tenant, claims, access.limits, name=acting.user.display_name or "")
 
 
 def _to_caller(kind: PrincipalKind, row: CredentialRow) -> AuthenticatedCaller:

@@ -215,9 +215,11 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
  WHERE s.id = %(session_id)s;
 
 -- name: find_acting_user
--- A user and a binding, for what the user may do through it.
+-- A user and a binding, for what the user may do through it, and whether a phone writes in the session.
 SELECT acting_user(u) AS "user", to_jsonb(b) AS binding, 'act' = ANY(a.modes) AS can_act, to_jsonb(t) AS tenant,
-       v.token_epoch
+       v.token_epoch,
+       EXISTS (SELECT FROM sessions s
+                WHERE s.id = %(session_id)s::uuid AND (s.is_main OR s.channel <> 'web')) AS is_by_phone
   FROM users v
   JOIN users u ON u.tenant_id = v.tenant_id AND u.id = COALESCE(v.merged_into, v.id)
   JOIN bindings b ON b.tenant_id = v.tenant_id
@@ -225,8 +227,12 @@ SELECT acting_user(u) AS "user", to_jsonb(b) AS binding, 'act' = ANY(a.modes) AS
   JOIN tenants t ON t.tenant_id = v.tenant_id
  WHERE v.id = %(user_id)s AND b.id = %(binding_id)s;
 
--- name: find_or_create_member_user
--- The user that a member talks as. The member's own clearance is kept with it.
+-- name: find_member_user
+-- The user that a member talks as.
+SELECT id FROM users WHERE member_id = %(member_id)s;
+
+-- name: create_member_user
+-- The user that a member talks as, made where there is none. The member's own clearance is kept with it.
 WITH made AS (
     INSERT INTO users (tenant_id, id, display_name, clearance, member_id, created_at)
     SELECT current_tenant(), %(user_id)s, display_name, clearance, id, %(now)s FROM members WHERE id = %(member_id)s

@@ -40,6 +40,7 @@ class ActingUser:
 
     can_act      the agent's mode.
     token_epoch  of the user that was asked for, who may have turned out to be this one.
+    is_by_phone  whether a phone writes in the session that was asked for.
     """
 
     user: User
@@ -47,6 +48,7 @@ class ActingUser:
     can_act: bool
     tenant: Tenant
     token_epoch: int
+    is_by_phone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class _ActingUserRow:
     can_act: bool
     tenant: JsonObject
     token_epoch: int
+    is_by_phone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +164,11 @@ def find_session(tx: Transaction, session_id: UUID) -> Session | None:
     return tx.first(SQL["find_session"], Session, session_id=session_id)
 
 
-def find_acting_user(tx: Transaction, user_id: UUID, binding_id: UUID) -> ActingUser | None:
-    row = tx.first(SQL["find_acting_user"], _ActingUserRow, user_id=user_id, binding_id=binding_id)
+def find_acting_user(
+    tx: Transaction, user_id: UUID, binding_id: UUID, session_id: UUID | None = None
+) -> ActingUser | None:
+    values = {"user_id": user_id, "binding_id": binding_id, "session_id": session_id}
+    row = tx.first(SQL["find_acting_user"], _ActingUserRow, **values)
     if row is None:
         return None
     return ActingUser(
@@ -171,12 +177,18 @@ def find_acting_user(tx: Transaction, user_id: UUID, binding_id: UUID) -> Acting
         row.can_act,
         parse_tenant(row.tenant),
         row.token_epoch,
+        row.is_by_phone,
     )
 
 
-def find_or_create_member_user(tx: Transaction, **values: UUID | datetime) -> UUID | None:
-    found: UUID | None = tx.value(SQL["find_or_create_member_user"], **values)
+def find_member_user(tx: Transaction, member_id: UUID) -> UUID | None:
+    found: UUID | None = tx.value(SQL["find_member_user"], member_id=member_id)
     return found
+
+
+def create_member_user(tx: Transaction, **values: UUID | datetime) -> UUID | None:
+    made: UUID | None = tx.value(SQL["create_member_user"], **values)
+    return made
 
 
 def set_user_clearance(tx: Transaction, user_id: UUID, clearance: int | None) -> bool:

@@ -8,7 +8,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import PUBLIC, Principal
 from parlour.tenancy import audit, store
-from parlour.tenancy.access import Access, compute_access
+from parlour.tenancy.access import Access, compute_access, get_phone_roles
 from parlour.tenancy.labels import clean_label
 from parlour.tenancy.persona import Persona
 from parlour.tenancy.roles import check_grant, require_role
@@ -138,15 +138,17 @@ def can_read_session(principal: Principal, tx: Transaction, session_id: UUID) ->
     return found is not None and _can_read(principal, found)
 
 
-def load_access(tx: Transaction, user_id: UUID, binding_id: UUID) -> Access:
+def load_access(tx: Transaction, user_id: UUID, binding_id: UUID, session_id: UUID | None = None) -> Access:
     """Return what the user may do now through this binding; read for each act, never cached.
 
-    NotFound when the user or the binding is gone.
+    Name the session in which they act: where a phone writes, a member has the roles of the phone. NotFound when the
+    user or the binding is gone.
     """
-    acting = store.find_acting_user(tx, user_id, binding_id)
+    acting = store.find_acting_user(tx, user_id, binding_id, session_id)
     if acting is None:
         raise NotFound("this user or binding no longer exists")
-    return compute_access(acting.user, acting.binding, can_act=acting.can_act)
+    phone_roles = get_phone_roles(acting.tenant.settings) if acting.is_by_phone else None
+    return compute_access(acting.user, acting.binding, can_act=acting.can_act, phone_roles=phone_roles)
 
 
 def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
@@ -154,19 +156,25 @@ def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Pri
     return load_access(tx, user_id, binding_id).principal
 
 
-def persona_access(persona: Persona) -> Access:
-    """Return what the user of a persona may do, from what was read with it. Raises NotFound as `load_access`."""
+def persona_access(persona: Persona, *, is_by_phone: bool) -> Access:
+    """Return what the user of a persona may do, from what was read with it. Raises NotFound as `load_access`.
+
+    is_by_phone  whether a phone writes in the conversation.
+    """
     if persona.user is None:
         raise NotFound("this user or binding no longer exists")
-    return compute_access(persona.user, persona.binding, can_act=persona.agent.can_act)
+    phone_roles = get_phone_roles(persona.tenant.settings) if is_by_phone else None
+    return compute_access(persona.user, persona.binding, can_act=persona.agent.can_act, phone_roles=phone_roles)
 
 
 def find_or_create_member_user(principal: Principal, tx: Transaction, now: datetime) -> UUID:
     """Return the user that a signed-in member talks as: with the member's clearance and roles, and a memory of it."""
-    found = principal.id and store.find_or_create_member_user(
+    if principal.kind != "member" or principal.id is None:
+        raise NotFound("this member no longer exists")
+    found = store.find_member_user(tx, principal.id) or store.create_member_user(
         tx, member_id=principal.id, user_id=uuid7(now), identity_id=uuid7(now), now=now
     )
-    if principal.kind != "member" or not found:
+    if found is None:
         raise NotFound("this member no longer exists")
     return found
 

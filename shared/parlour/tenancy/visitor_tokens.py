@@ -20,6 +20,10 @@ from parlour.tenancy import signed_tokens
 SESSION_TOKEN_LIFETIME = timedelta(hours=24)
 """Of a token for one session."""
 
+MEMBER_TOKEN_LIFETIME = timedelta(hours=12)
+"""Of a member's token for one session. It has what the member sees, so it ends with a day's work: a new one needs the
+issuer's token, which ends with the account."""
+
 VISITOR_TOKEN_LIFETIME = timedelta(days=90)
 """Of a token for all of a visitor's sessions with a binding, from the last conversation that they began: who comes back
 after a week is known. As long as raw messages stay in the database (design section 9)."""
@@ -39,8 +43,9 @@ _CLAIM_TYPE = "visitor"
 class VisitorClaims:
     """Whom a token is for. Without a session it is good for all of the user's sessions with the binding.
 
-    epoch     the user's when it was issued.
-    began_at  when the visitor first got a token, from which later ones were renewed; None: now.
+    epoch      the user's when it was issued.
+    began_at   when the visitor first got a token, from which later ones were renewed; None: now.
+    is_member  whether a member signed in for it. Tokens of members are for one session.
     """
 
     tenant_id: UUID
@@ -49,6 +54,7 @@ class VisitorClaims:
     session_id: UUID | None
     epoch: int = 0
     began_at: datetime | None = field(default=None, compare=False)
+    is_member: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +68,13 @@ class VisitorToken:
 def issue_token(visitor: VisitorClaims, secret: str, now: datetime) -> VisitorToken:
     """Issue a token valid for 24 hours, or for 90 days without a session, and a year after the first one at most.
 
-    It is signed with the first of the secret's keys. Misconfigured when one has fewer than 32 characters.
+    A member's is valid for 12 hours. It is signed with the first of the secret's keys. Misconfigured when one has fewer
+    than 32 characters; ValueError for a member's without a session.
     """
+    if visitor.is_member and visitor.session_id is None:
+        raise ValueError("a member's token is for one session")
     began_at = visitor.began_at or now
-    lifetime = SESSION_TOKEN_LIFETIME if visitor.session_id else VISITOR_TOKEN_LIFETIME
-    expires_at = min(now + lifetime, began_at + MAX_TOKEN_AGE).replace(microsecond=0)
+    expires_at = min(now + _lifetime(visitor), began_at + MAX_TOKEN_AGE).replace(microsecond=0)
     claims: JsonObject = {
         "iss": _ISSUER,
         "typ": _CLAIM_TYPE,
@@ -80,6 +88,8 @@ def issue_token(visitor: VisitorClaims, secret: str, now: datetime) -> VisitorTo
     }
     if visitor.session_id:
         claims["ses"] = str(visitor.session_id)
+    if visitor.is_member:
+        claims["mem"] = True
     payload = canonical_json(claims).encode()
     return VisitorToken(
         jwt.PyJWS().encode(payload, parse_signing_keys(secret)[0], _ALGORITHM, {"typ": VISITOR_TOKEN_TYPE}), expires_at
@@ -106,7 +116,14 @@ def verify_token(text: str, secret: str, now: datetime) -> VisitorClaims:
         session_id,
         epoch,
         datetime.fromtimestamp(began, UTC),
+        claims.get("mem") is True,
     )
+
+
+def _lifetime(visitor: VisitorClaims) -> timedelta:
+    if visitor.is_member:
+        return MEMBER_TOKEN_LIFETIME
+    return SESSION_TOKEN_LIFETIME if visitor.session_id else VISITOR_TOKEN_LIFETIME
 
 
 def _verify_with_any(text: str, keys: Sequence[str]) -> JsonObject:

@@ -16,18 +16,18 @@ from tests.integration.api.test_session_list import DESK, VisitorClient
 
 PHONE = "+91 98000 00007"
 
-_DESK = (
+DESK_FILE = (
     "display_name: Site desk\nhuman: meera\nteam: site\nagent: adviser\nchannels:\n  web: {host: acme.example}\n"
     "  whatsapp: {provider: gupshup, app: AcmeApp, source: '447700900142', api_key: gupshup_key,\n"
     "    templates: [{name: news, id: t-1, purpose: reply, text: '{{1}}'}]}\n"
 )
-_TENANT = "slug: acme\ndisplay_name: Acme\nsecrets: {gupshup_key: parlour/tenants/acme/gupshup}\n"
+TENANT_FILE = "slug: acme\ndisplay_name: Acme\nsecrets: {gupshup_key: parlour/tenants/acme/gupshup}\n"
 
 
 @pytest.fixture
 def someone(client: TestClient, acme: str) -> VisitorClient:
     """A visitor of a desk that may write to any number by a template."""
-    answer = applied(client, bindings__desk=_DESK, tenant=_TENANT)
+    answer = applied(client, bindings__desk=DESK_FILE, tenant=TENANT_FILE)
     assert answer.status_code == 200, answer.text
     return VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
 

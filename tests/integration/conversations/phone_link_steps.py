@@ -1,5 +1,7 @@
 """A visitor of the web and somebody on the phone, about to be one: what the tests of it begin with."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from parlour.channels.send import OutgoingMessage, SendResult, send_reply
@@ -7,7 +9,8 @@ from parlour.conversations.linking.code_request import PhoneClaim, RequestedCode
 from parlour.conversations.linking.user_merge import MergedUser, merge_user
 from parlour.infra.ids import uuid7
 from parlour.principal import Principal, system_principal
-from parlour.tenancy import bindings
+from parlour.tenancy import bindings, members, users
+from parlour.tenancy.members import Member, MemberChange
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 
 SECRET = "s" * 48
@@ -31,6 +34,43 @@ def start_web_session(conversation: ConversationHarness) -> tuple[Principal, UUI
     session = conversation.find_session(visitor)
     send_web_message(conversation, visitor, session, "I am on site on Monday.")
     return visitor, session
+
+
+def add_member(
+    conversation: ConversationHarness, subject: str = "ines", roles: Sequence[str] = ("editor",), clearance: int = 2
+) -> Member:
+    """A new member, known to https://id.example."""
+    new = members.NewMember("https://id.example", subject, subject.title(), [*roles], clearance)
+    with conversation.database.transaction(conversation.admin) as tx:
+        return members.add_member(conversation.admin, tx, new, conversation.clock())
+
+
+def change_member(conversation: ConversationHarness, member: Member, *roles: str, is_active: bool = True) -> None:
+    """The member's roles from now on, and whether they may still sign in."""
+    change = MemberChange([*roles], member.clearance, active=is_active)
+    with conversation.database.transaction(conversation.admin) as tx:
+        members.update_member(conversation.admin, tx, member.id, change, conversation.clock())
+
+
+def open_member_session(conversation: ConversationHarness, member: Member) -> tuple[Principal, UUID]:
+    """The user that a signed-in member talks as, and a new conversation of theirs with the desk."""
+    signed_in = replace(conversation.admin, kind="member", id=member.id, label="")
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        binding = bindings.find_binding_by_slug(tx, "site-desk")
+        assert binding is not None
+        user_id = users.find_or_create_member_user(signed_in, tx, conversation.clock())
+        user = users.load_user_principal(tx, user_id, binding.id)
+        session = users.open_session(user, tx, binding_id=binding.id, now=conversation.clock())
+    return user, session.id
+
+
+def link_members_phone(
+    conversation: ConversationHarness, member: Member, phone: str = PHONE
+) -> tuple[UUID, MergedUser]:
+    """The session in which a signed-in member asked for the code, and what came of it."""
+    user, session = open_member_session(conversation, member)
+    link = request_phone_code(conversation, user, session, phone)
+    return session, enter_code(conversation, user, link.link_id)
 
 
 def send_web_message(conversation: ConversationHarness, visitor: Principal, session: UUID, text: str) -> None:

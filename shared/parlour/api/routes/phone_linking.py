@@ -28,7 +28,7 @@ _CODE_SENT = (
 
 @router.post("/{session_id}/phone", status_code=202)
 def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCaller) -> PhoneLinkStarted:
-    """Have a code sent to a number that the visitor says is theirs. Needs the `visitor_token`."""
+    """Have a code sent to a number that the visitor says is theirs. Needs the `visitor_token`, or Parlour-Agent."""
     if not wanted.consent:
         raise InvalidRequest("consent: must be true; without it no code is sent and nothing is linked")
     binding, services = _visitor_binding(caller, session_id), caller.dependencies
@@ -51,7 +51,11 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
 
 @router.post("/{session_id}/phone/{link_id}")
 def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, caller: AnyCaller) -> PhoneLinked:
-    """Give the code back: what was said here and on the phone is one from now on. Needs the `visitor_token`."""
+    """Give the code back: what was said here and on the phone is one from now on.
+
+    Needs the `visitor_token`, or a member's sign-in with Parlour-Agent: a member talks as a member on the phone, with
+    the pack's `phone_roles`.
+    """
     binding, services = _visitor_binding(caller, session_id), caller.dependencies
     with services.databases.borrow() as database:
         joined = merge_user(
@@ -65,14 +69,18 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
     with caller.transaction() as tx:
         epoch = users.load_access(tx, joined.user_id, binding.id).token_epoch
     # The merge has revoked the visitor's earlier tokens: another person may hold a copy, and does not hold the phone.
-    for_all = VisitorClaims(caller.principal.tenant_id, joined.user_id, binding.id, None, epoch)
-    whole = services.authenticator.issue_visitor_token(for_all, caller.now)
-    token = services.authenticator.issue_visitor_token(replace(for_all, session_id=joined.session_id), caller.now)
+    is_member = caller.require_visitor().is_member
+    claims = VisitorClaims(
+        caller.principal.tenant_id, joined.user_id, binding.id, joined.session_id, epoch, is_member=is_member
+    )
+    token = services.authenticator.issue_visitor_token(claims, caller.now)
+    for_all = replace(claims, session_id=None)
+    whole = None if is_member else services.authenticator.issue_visitor_token(for_all, caller.now)
     return PhoneLinked(
         session_id=joined.session_id,
         token=token.text,
-        visitor_token=whole.text,
-        visitor_expires_at=whole.expires_at,
+        visitor_token=whole.text if whole else None,
+        visitor_expires_at=whole.expires_at if whole else None,
         expires_at=token.expires_at,
     )
 

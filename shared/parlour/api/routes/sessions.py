@@ -61,12 +61,15 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 def open_session(
     request: Request, wanted: NewSession, services: AppDependencies, given: RequestCredentials
 ) -> OpenedSession:
-    """Begin a conversation, or go on with the latest: with a visitor's token the same visitor's, else a new one's."""
+    """Begin a conversation, or go on with the latest: with a visitor's token the same visitor's, else a new one's.
+
+    A member's token opens the member's own, with a token for this session that is valid for 12 hours.
+    """
     now = services.clock()
     with services.databases.borrow() as database:
         known = services.authenticator.authenticate(given, database, now) if given.authorization else None
         if known and known.visitor and known.visitor.session_id:
-            raise Forbidden("a session token opens no session; use the visitor_token")
+            raise Forbidden("a session token opens no session; use the visitor_token, or sign in as the member")
         tenant_id, named = _find_binding(database, wanted)
         with database.transaction(tenant_id) as tx:
             known_id = _find_known_user(tx, known, tenant_id, now)
@@ -75,16 +78,16 @@ def open_session(
             _admit_new_visitor(request, services, database, reader, binding, wanted.challenge)
         with database.transaction(tenant_id) as tx:
             about = get_record(reader, tx, wanted.entity) if wanted.entity else None
-            is_returning = known_id is not None and _can_get_visitor_token(known, binding.id)
+            is_returning = known_id is not None and _is_of_binding(known, binding.id)
             latest = _find_latest_session(reader, tx, binding.id, about) if wanted.resume and is_returning else None
             user_id, session_id = latest or _create_session(tx, reader, binding.id, about, now)
     began_at = known.visitor.began_at if known and known.visitor else None
-    whom = VisitorClaims(tenant_id, user_id, binding.id, session_id, epoch, began_at)
+    is_member = known_id is not None and known is not None and known.principal.kind == "member"
+    whom = VisitorClaims(tenant_id, user_id, binding.id, session_id, epoch, began_at, is_member)
     token = services.authenticator.issue_visitor_token(whom, now)
-    for_all = replace(whom, session_id=None)
     whole = (
-        services.authenticator.issue_visitor_token(for_all, now)
-        if known_id is None or _can_get_visitor_token(known, binding.id)
+        services.authenticator.issue_visitor_token(replace(whom, session_id=None), now)
+        if not is_member and (known_id is None or _is_of_binding(known, binding.id))
         else None
     )
     greeter = PublicAgent(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
@@ -323,8 +326,8 @@ def _admit_new_visitor(
     rate_limits.require_tokens(database, reader, limits, services.clock())
 
 
-def _can_get_visitor_token(known: AuthenticatedCaller | None, binding_id: UUID) -> bool:
-    """Whether a known user may have a token for all their sessions with the binding: a member, or who has shown one."""
+def _is_of_binding(known: AuthenticatedCaller | None, binding_id: UUID) -> bool:
+    """Whether a known user is known to the binding: a member, or a visitor with a token for it."""
     held = known.visitor if known else None
     return held is None or held.binding_id == binding_id
 

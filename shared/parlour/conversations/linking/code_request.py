@@ -110,7 +110,8 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
     user = store.lock_user(tx, user_id) if user_id else None
     if user is None:
         raise NotFound("this visitor no longer exists; start a new conversation")
-    if user.phone:
+    # A member who has a new number replaces the old one: the link ends there.
+    if user.phone and (user.member_id is None or user.phone == asking.phone):
         raise Conflict(f"this conversation is already linked to the number ending in {user.phone[-4:]}")
     store.lock_phone_number(tx, user.id, asking.phone)
     before = store.count_recent_codes(

@@ -19,7 +19,7 @@ SELECT pg_advisory_xact_lock(hashtextextended(u.tenant_id::text || %(phone)s, 0)
 
 -- name: lock_user
 -- A user that is to be linked or merged, held as they are until the transaction ends.
-SELECT id, phone, merged_into FROM users WHERE id = %(user_id)s FOR UPDATE;
+SELECT id, phone, merged_into, member_id FROM users WHERE id = %(user_id)s FOR UPDATE;
 
 -- name: find_contact
 -- Who has this number, the session in which they write to the binding there, and when they last did.
@@ -159,10 +159,12 @@ UPDATE sessions s
  WHERE s.user_id = %(user_id)s;
 
 -- name: delete_duplicate_identities
--- A channel knows one address of a person; the visitor's go where the phone's user has one.
+-- A channel knows one address of a person; the visitor's go where the phone's user has one. A member's earlier number is
+-- nobody's from now on.
 DELETE FROM channel_identities v
  WHERE v.user_id = %(user_id)s
-   AND EXISTS (SELECT FROM channel_identities p WHERE p.user_id = %(into)s AND p.channel = v.channel);
+   AND (EXISTS (SELECT FROM channel_identities p WHERE p.user_id = %(into)s AND p.channel = v.channel)
+        OR v.channel <> 'web' AND EXISTS (SELECT FROM users u WHERE u.id = v.user_id AND u.phone IS NOT NULL));
 
 -- name: move_created_records
 -- What the visitor created is the user's own, also what no member has accepted yet.
@@ -198,10 +200,20 @@ UPDATE users p
   FROM users v, bindings b
  WHERE p.id = %(into)s AND v.id = %(user_id)s AND b.id = %(binding_id)s;
 
+-- name: move_merged_users
+-- Who turned out to be the visitor before is the phone's user, too.
+UPDATE users SET merged_into = %(into)s WHERE merged_into = %(user_id)s;
+
 -- name: mark_user_merged
 -- The visitor is the phone's user from now on; their own row only leads there.
-UPDATE users SET merged_into = %(into)s, display_name = NULL, locale = NULL, token_epoch = token_epoch + 1
+UPDATE users SET merged_into = %(into)s, display_name = NULL, locale = NULL, phone = NULL, member_id = NULL,
+                 token_epoch = token_epoch + 1
  WHERE id = %(user_id)s;
+
+-- name: set_member
+-- The member who linked the phone talks as its user, with the member's clearance.
+UPDATE users u SET member_id = m.id, clearance = m.clearance FROM members m
+ WHERE u.id = %(user_id)s AND m.id = %(member_id)s;
 
 -- name: complete_link
 -- The link came about; the code's words go, and nobody has to look after it.

@@ -23,11 +23,12 @@ class CodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """A user who is to be linked; merged_into: who they turned out to be already."""
+    """A user who is to be linked; merged_into: who they turned out to be already; member_id: who talks as them."""
 
     id: UUID
     phone: str | None
     merged_into: UUID | None
+    member_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,7 @@ _MERGE_QUERIES = (
     "delete_duplicate_identities",
     "move_identities",
     "merge_user_details",
+    "move_merged_users",
     "mark_user_merged",
 )
 """What makes two users one, in this order: of doubles one ends before both are one user's."""
@@ -213,6 +215,10 @@ _MERGE_QUERIES = (
 def move_user_rows(tx: Transaction, user_id: UUID, into: UUID, binding_id: UUID) -> None:
     for name in _MERGE_QUERIES:
         tx.run(SQL[name], user_id=user_id, into=into, binding_id=binding_id)
+
+
+def set_member(tx: Transaction, user_id: UUID, member_id: UUID) -> None:
+    tx.run(SQL["set_member"], user_id=user_id, member_id=member_id)
 
 
 def complete_link(tx: Transaction, link_id: UUID, now: datetime) -> None:

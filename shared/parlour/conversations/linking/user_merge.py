@@ -3,6 +3,9 @@
 What was the visitor's becomes the phone's user's: conversations, memory, channels. The visitor's own row stays and
 leads there, so that their tokens go on working. Messages from the phone and from the web then meet in one main session:
 the phone's, or where nothing was ever said there, the one on the web.
+
+A member who signed in on the web talks as a member on the phone from then on. Their conversations on the web stay apart
+from the one that the phone writes in: there a member has the roles of a phone. With a new number the old one ends.
 """
 
 from dataclasses import dataclass
@@ -15,11 +18,14 @@ from parlour.conversations.linking.store import LinkRow
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest, LeaseHeld, NotFound
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import audit
 
 _EXPIRED = "this code is no longer valid; request a new one"
+_SIGN_IN = "this number is a member's: sign in to the console, and open the agent from there"
+_MEMBERS_NUMBER = "this number is linked to another member: they link another number first, or you link another one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ def merge_user(
     """Make the visitor and the phone's user one, if that is the code. Doing it again changes nothing.
 
     Raises InvalidRequest for another code, NotFound when the link is over, used up or not theirs, Conflict when either
-    of them was joined with somebody else meanwhile, and LeaseHeld while the visitor is being answered.
+    of them was joined with somebody else meanwhile or the number is another member's, and LeaseHeld while the visitor
+    is being answered.
     """
     if principal.kind != "user" or principal.id is None:
         raise NotFound(_EXPIRED)
@@ -68,32 +75,42 @@ def _try_code(
         if before is None:
             raise NotFound(_EXPIRED)
         return before
-    into = _lock_users(tx, link)
+    into, member_id = _lock_users(tx, link)
     if any(until and until > now for until in store.lock_sessions(tx, link.user_id)):
         raise LeaseHeld("your last message is being answered; enter the code again in a moment", retry_after=2)
     main = store.lock_main_session(tx, into, link.binding_id)
     store.move_user_rows(tx, link.user_id, into, link.binding_id)
-    if link.session_id and (main is None or store.is_session_empty(tx, main)):
+    if member_id:
+        store.set_member(tx, into, member_id)
+        main = link.session_id or main
+    elif link.session_id and (main is None or store.is_session_empty(tx, main)):
         main = _make_web_session_main(tx, main, link.session_id) or main
     store.complete_link(tx, link.id, now)
     meeting = main or link.session_id
     if meeting is None:
         raise NotFound(_EXPIRED)
-    audit.add_entry(principal, tx, "phone.linked", f"user:{into}", {}, now, entry_id=audited)
+    details: JsonObject = {"member_id": str(member_id)} if member_id else {}
+    audit.add_entry(principal, tx, "phone.linked", f"user:{into}", details, now, entry_id=audited)
     return MergedUser(into, meeting)
 
 
-def _lock_users(tx: Transaction, link: LinkRow) -> UUID:
-    """Lock both users, always in the same order, so that two links never deadlock; return the phone's user."""
+def _lock_users(tx: Transaction, link: LinkRow) -> tuple[UUID, UUID | None]:
+    """Lock both users, always in the same order, so that two links never deadlock.
+
+    Return the phone's user, and the member who links it, if one does.
+    """
     if link.contact_id is None:
         raise NotFound(_EXPIRED)
     rows = {one: store.lock_user(tx, one) for one in sorted((link.user_id, link.contact_id))}
     visitor, contact = rows[link.user_id], rows[link.contact_id]
     if visitor is None or contact is None:
         raise NotFound(_EXPIRED)
-    if visitor.phone or visitor.merged_into or contact.merged_into or contact.phone != link.phone:
+    is_linked = visitor.phone is not None and visitor.member_id is None
+    if is_linked or visitor.merged_into or contact.merged_into or contact.phone != link.phone:
         raise Conflict("this visitor or number was linked to someone else meanwhile; reload the page")
-    return contact.id
+    if contact.member_id:
+        raise Conflict(_MEMBERS_NUMBER if visitor.member_id else _SIGN_IN)
+    return contact.id, visitor.member_id
 
 
 def _make_web_session_main(tx: Transaction, unspoken: UUID | None, session_id: UUID) -> UUID | None:

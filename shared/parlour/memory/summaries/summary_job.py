@@ -148,7 +148,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
         persona = bindings.load_persona(tx, session.binding_id, session.user_id) if session else None
         if session is not None and persona is not None:
             try:
-                clearance = users.persona_access(persona).principal.clearance
+                clearance = users.persona_access(persona, is_by_phone=True).principal.clearance
                 choices = filter_available(choose_models(persona.agent.model_routing, "cheap"), self.models)
             except (Misconfigured, NotFound) as problem:
                 raise JobFailed(problem.code) from problem
