@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID
@@ -13,6 +14,7 @@ from parlour.conversations import outgoing_links, reply, tool_execution, untrust
 from parlour.conversations import store as conversation_store
 from parlour.conversations.rows import WritableSession
 from parlour.infra.postgres import Transaction
+from parlour.models import spend
 from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
 from parlour.tenancy import access, rate_limits, roles, users
@@ -50,6 +52,17 @@ def _forget_levels(_desk: ConversationHarness, stack: ExitStack) -> None:
 
 def _take_everything(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(rate_limits, "take", lambda *_: 0))
+
+
+def _take_from_every_bucket(_desk: ConversationHarness, stack: ExitStack) -> None:
+    take = rate_limits.take
+    stack.enter_context(
+        patch.object(rate_limits, "take", lambda tx, limits, now: max(take(tx, [limit], now) for limit in limits))
+    )
+
+
+def _give_addresses_all(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(spend, "ADDRESS_PART", Decimal(1)))
 
 
 def _share_the_cap(_desk: ConversationHarness, stack: ExitStack) -> None:
@@ -99,6 +112,8 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "untrusted-text": _trust_every_tool,
     "levels": _forget_levels,
     "rate-limits": _take_everything,
+    "narrow-limits": _take_from_every_bucket,
+    "address-part": _give_addresses_all,
     "anonymous-share": _share_the_cap,
     "token-epoch": _keep_tokens,
     "links": _keep_links,

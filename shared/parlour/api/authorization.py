@@ -24,11 +24,16 @@ from parlour.tenancy.users import Session
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who signed in, for the length of one request; `now` is the moment it came."""
+    """Somebody who signed in, for the length of one request.
+
+    now      the moment it came.
+    address  the hash of the network address that a visitor's request came from; "" when it is not known.
+    """
 
     dependencies: ApiDependencies
     signed_in: AuthenticatedCaller
     now: datetime
+    address: str = ""
 
     @property
     def principal(self) -> Principal:
@@ -63,21 +68,20 @@ class Caller:
             raise NotFound("this token was issued for another agent; open a session with that one")
         return found
 
-    def require_message_tokens(self, request: Request) -> None:
+    def require_message_tokens(self) -> None:
         """Count a message against the limits of its visitor, address and binding; RateLimited above one of them."""
         visitor = self.signed_in.visitor
         if visitor is None or self.principal.id is None:
             return
-        address = address_hash(self.dependencies, request)
-        wanted = message_limits(self.signed_in.limits, self.principal.id, visitor.binding_id, address)
+        wanted = message_limits(self.signed_in.limits, self.principal.id, visitor.binding_id, self.address)
         with self.dependencies.databases.borrow() as database:
             rate_limits.require_tokens(database, self.principal, wanted, self.now)
 
-    def require_stream_tokens(self, request: Request) -> None:
+    def require_stream_tokens(self) -> None:
         """Count a stream of events against the limits of its visitor and address; RateLimited above one of them."""
         if self.signed_in.visitor is None or self.principal.id is None:
             return
-        wanted = stream_limits(self.signed_in.limits, self.principal.id, address_hash(self.dependencies, request))
+        wanted = stream_limits(self.signed_in.limits, self.principal.id, self.address)
         with self.dependencies.databases.borrow() as database:
             rate_limits.require_tokens(database, self.principal, wanted, self.now)
 
@@ -138,7 +142,7 @@ def authenticate_caller(request: Request, found: AppDependencies, given: Request
     tags = set(getattr(request.scope.get("route"), "tags", ()))
     if signed_in.scopes and not tags & signed_in.scopes:
         raise Forbidden(f"this key is for {', '.join(sorted(signed_in.scopes))} only; create one with this scope")
-    return Caller(found, signed_in, now)
+    return Caller(found, signed_in, now, address_hash(found, request) if signed_in.visitor else "")
 
 
 AnyCaller = Annotated[Caller, Depends(authenticate_caller)]

@@ -26,7 +26,7 @@ from parlour.notifications import notifications
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
 from parlour.tenancy.bindings import Binding
-from parlour.tenancy.limits import message_limits
+from parlour.tenancy.limits import messaging_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
 
@@ -60,12 +60,17 @@ class SessionWakeup:
 
 @dataclass(frozen=True, slots=True)
 class WebMessage:
-    """A message that a visitor posts. client_id: makes a repeated post the same message."""
+    """A message that a visitor posts.
+
+    client_id  makes a repeated post the same message.
+    address    the hash of the network address that it came from; "" when it is not known.
+    """
 
     session_id: UUID
     text: str
     client_id: str | None
     attachments: Sequence[NewAttachment] = ()
+    address: str = ""
 
 
 def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
@@ -162,7 +167,7 @@ def receive_web_message(
 
     def store_message(tx: Transaction) -> tuple[StoredMessage, bool, list[DueWork]]:
         session = attachment_uploads.get_own_session(principal, tx, message.session_id)
-        store.mark_session_active(tx, session.id, now)
+        store.mark_session_active(tx, session.id, message.address, now)
         row = NewMessage(
             id=message_id,
             session_id=session.id,
@@ -260,7 +265,7 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
     if is_new and stored.state == "unanswered":
         stored = _stop_running_turn(tx, binding, message, stored, now)
     pending = _notify_inbox(tx, stored, f"user:{contact.user_id}", now) if is_new else []
-    limits = message_limits(access.limits, contact.user_id, binding_id)
+    limits = messaging_limits(access.limits, contact.user_id, binding_id)
     wait = rate_limits.take(tx, limits, now) if access.is_admitted and is_new else 0
     if not wait or stored.state != "unanswered":
         return _StoredEnvelope(stored, is_new, message.due_at, notifications=pending)

@@ -6,7 +6,8 @@ UPDATE sessions
    SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s, has_pending_wake = false
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
-          last_event_number, entity_id, is_main OR channel <> 'web' AS is_by_phone,
+          last_event_number, entity_id, COALESCE(address, '') AS address,
+          is_main OR channel <> 'web' AS is_by_phone,
           EXISTS (SELECT FROM handoffs h WHERE h.session_id = sessions.id) AS was_handed_over,
           (SELECT t.instruction FROM inbox_threads t WHERE t.session_id = sessions.id) AS instruction,
           EXISTS (SELECT FROM approvals a
@@ -457,8 +458,8 @@ SELECT m.id, m.session_id, m.state, s.wake_group
  WHERE m.binding_id = %(binding_id)s AND m.provider_message_id = %(provider_message_id)s;
 
 -- name: mark_session_active
--- The session was used just now.
-UPDATE sessions SET last_active_at = %(now)s WHERE id = %(session_id)s;
+-- The session was used just now, from this network address.
+UPDATE sessions SET last_active_at = %(now)s, address = NULLIF(%(address)s, '') WHERE id = %(session_id)s;
 
 -- name: find_own_session
 -- A web session of this user with its binding, and whose team answers there.

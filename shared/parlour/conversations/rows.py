@@ -19,6 +19,7 @@ class Lease:
     holder_id          the worker; a lease it took by a statement whose answer was lost is still its own.
     last_event_number  the number of the feed's newest event.
     entity_id          the record that the session is about.
+    address            the hash of the network address that its user wrote from last; "" when it is not known.
     was_handed_over    whether another binding than its door's has answered in it.
     instruction        what a person told the agent when handing the session back.
     has_open_questions  whether a person was asked about a call and has not answered yet.
@@ -34,6 +35,7 @@ class Lease:
     holder_id: UUID
     last_event_number: int
     entity_id: UUID | None = None
+    address: str = ""
     was_handed_over: bool = False
     instruction: str | None = None
     has_open_questions: bool = False

@@ -116,6 +116,7 @@ class _ModelRequest:
                     default_cap=services.default_cap_usd,
                     expires_at=deadline,
                     anonymous_share=self._anonymous_share(),
+                    address=running.lease.address,
                 ),
                 now=now,
             )
@@ -275,6 +276,7 @@ class _ModelRequest:
                 default_cap=services.default_cap_usd,
                 expires_at=now + timedelta(seconds=self.running.seconds_left()),
                 anonymous_share=self._anonymous_share(),
+                address=self.running.lease.address,
             ),
             now=now,
         )

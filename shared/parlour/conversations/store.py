@@ -374,9 +374,9 @@ def get_message_by_provider_id(tx: Transaction, binding_id: UUID, provider_messa
     )
 
 
-def mark_session_active(tx: Transaction, session_id: UUID, now: datetime) -> None:
+def mark_session_active(tx: Transaction, session_id: UUID, address: str, now: datetime) -> None:
     """Note that the session is in use; locks its row, so that messages get their positions one writer at a time."""
-    tx.run(SQL["mark_session_active"], session_id=session_id, now=now)
+    tx.run(SQL["mark_session_active"], session_id=session_id, address=address, now=now)
 
 
 def create_upload(

@@ -8,7 +8,8 @@ ON CONFLICT (tenant_id, day) DO UPDATE SET spent_usd = spend_days.spent_usd WHER
 
 -- name: reserve
 -- Reserve an amount if it fits under the cap, and say what there was: only while the day is held, and in a statement
--- of its own, so that it sees what whoever held the day before has committed. Repeated, it reserves once.
+-- of its own, so that it sees what whoever held the day before has committed. Repeated, it reserves once. Of the share
+-- of visitors, one address may take a part; the call that reaches the part is still made, or a small cap had no room.
 WITH room AS (
     SELECT t.spend_stopped_at IS NOT NULL AS is_stopped, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap_usd,
            d.spent_usd AS spent_usd,
@@ -20,13 +21,20 @@ WITH room AS (
               + COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
                            WHERE r.tenant_id = t.tenant_id AND r.day = d.day AND r.expires_at > %(now)s
                              AND r.is_anonymous AND r.id <> %(id)s), 0)
-              <= %(anonymous_share)s * COALESCE(t.daily_cap_usd, %(default_cap)s) AS has_share
+              <= %(anonymous_share)s * COALESCE(t.daily_cap_usd, %(default_cap)s)
+              AND (%(address)s = ''
+                   OR COALESCE((SELECT a.spent_usd FROM spend_addresses a
+                                 WHERE a.tenant_id = t.tenant_id AND a.day = d.day AND a.address = %(address)s), 0)
+                      + COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
+                                   WHERE r.tenant_id = t.tenant_id AND r.day = d.day AND r.expires_at > %(now)s
+                                     AND r.is_anonymous AND r.address = %(address)s AND r.id <> %(id)s), 0)
+                      < %(address_part)s * %(anonymous_share)s * COALESCE(t.daily_cap_usd, %(default_cap)s)) AS has_share
       FROM tenants t
       JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s
 ), taken AS (
-    INSERT INTO spend_reservations (tenant_id, id, day, purpose, amount_usd, expires_at, is_anonymous)
+    INSERT INTO spend_reservations (tenant_id, id, day, purpose, amount_usd, expires_at, is_anonymous, address)
     SELECT current_tenant(), %(id)s, %(day)s, %(purpose)s, %(amount)s, %(expires_at)s,
-           %(anonymous_share)s::numeric IS NOT NULL
+           %(anonymous_share)s::numeric IS NOT NULL, NULLIF(%(address)s, '')
       FROM room
      WHERE NOT is_stopped AND has_share AND (%(amount)s = 0 OR spent_usd + reserved_usd + %(amount)s <= cap_usd)
     ON CONFLICT (tenant_id, id) DO UPDATE SET expires_at = EXCLUDED.expires_at
@@ -36,11 +44,19 @@ SELECT is_stopped, cap_usd, spent_usd, reserved_usd, has_share, EXISTS (SELECT F
 
 -- name: settle
 -- Put what was spent in the place of its reservations, on the day of the last one; nothing when they are gone already.
--- Reservations that nobody settled are cleared away once no report of costs goes back to them.
+-- Reservations that nobody settled are cleared away once no report of costs goes back to them, and what addresses spent
+-- once its day is over.
 WITH gone AS (
-    DELETE FROM spend_reservations WHERE id = ANY(%(ids)s) RETURNING day, is_anonymous
+    DELETE FROM spend_reservations WHERE id = ANY(%(ids)s) RETURNING day, is_anonymous, address
 ), forgotten AS (
     DELETE FROM spend_reservations WHERE expires_at <= %(forgotten_before)s AND id <> ALL(%(ids)s)
+), outdated AS (
+    DELETE FROM spend_addresses WHERE day < (SELECT max(day) - 1 FROM gone)
+), by_address AS (
+    INSERT INTO spend_addresses AS a (tenant_id, day, address, spent_usd)
+    SELECT current_tenant(), max(day), max(address), %(spent)s FROM gone WHERE is_anonymous AND address IS NOT NULL
+    HAVING count(*) > 0
+    ON CONFLICT (tenant_id, day, address) DO UPDATE SET spent_usd = a.spent_usd + excluded.spent_usd
 )
 UPDATE spend_days d
    SET spent_usd = d.spent_usd + %(spent)s,

@@ -38,6 +38,10 @@ __all__ = [
 WARNING_PERCENTAGES = (50, 80, 100)
 """Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
 
+ADDRESS_PART = Decimal("0.2")
+"""Part of the anonymous share that the visitors of one network address may spend in a day, people of one office
+together: some 40 short turns of the default cap. Who is verified or a member does not count."""
+
 _USD_STEP = Decimal("0.00000001")
 """What the database keeps of a dollar; amounts are rounded up to it."""
 
@@ -53,7 +57,7 @@ def reserve(tx: Transaction, reservation: Reservation, now: datetime) -> None:
     no room or model calls are switched off.
     """
     purpose, amount = reservation.purpose, reservation.amount
-    room = store.reserve(tx, replace(reservation, amount=_round_up(amount)), _utc_day(now), now)
+    room = store.reserve(tx, replace(reservation, amount=_round_up(amount)), _utc_day(now), now, ADDRESS_PART)
     if room is None:
         raise NotFound("tenant not found")
     if room.is_stopped:

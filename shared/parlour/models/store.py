@@ -29,6 +29,7 @@ class Reservation:
     purpose      what the call is for, as in its row of llm_calls.
     default_cap  US dollars a day of the deployment; a tenant's own cap takes precedence.
     anonymous_share  for a visitor whom no channel has verified: the part of the cap that all of them share; else None.
+    address      the hash of the network address that such a visitor wrote from; "" when it is not known.
     """
 
     id: UUID
@@ -37,6 +38,7 @@ class Reservation:
     default_cap: Decimal
     expires_at: datetime
     anonymous_share: Decimal | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +95,16 @@ class SpendToday:
         return self.stopped_at is not None
 
 
-def reserve(tx: Transaction, reservation: Reservation, day: date, now: datetime) -> ReservationResult | None:
-    """Reserve with two statements: under READ COMMITTED only a second one sees what was committed while waiting."""
+def reserve(
+    tx: Transaction, reservation: Reservation, day: date, now: datetime, address_part: Decimal
+) -> ReservationResult | None:
+    """Reserve with two statements: under READ COMMITTED only a second one sees what was committed while waiting.
+
+    address_part  the part of the anonymous share that one address may take.
+    """
     tx.run(SQL["lock_day"], day=day)
-    return tx.first(SQL["reserve"], ReservationResult, **asdict(reservation), day=day, now=now)
+    values = asdict(reservation)
+    return tx.first(SQL["reserve"], ReservationResult, **values, day=day, now=now, address_part=address_part)
 
 
 def settle(

@@ -352,12 +352,17 @@ class BindingLimits(PackModel):
 
     visitor_per_minute: PerMinute | None = Field(default=None, description="Messages of one visitor per minute.")
     address_per_minute: PerMinute | None = Field(
-        default=None, description="Messages from one network address per minute."
+        default=None,
+        description="Messages from one network address per minute; a twelfth as many new visitors may come from it.",
     )
-    binding_per_minute: PerMinute | None = Field(default=None, description="Messages of all visitors per minute.")
+    binding_per_minute: PerMinute | None = Field(
+        default=None, description="Messages of all visitors per minute: on the web, and as many on messaging channels."
+    )
     new_visitors_per_minute: PerMinute | None = Field(default=None, description="New visitors per minute.")
     anonymous_share: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None, description="Part of the tenant's daily cap that unverified visitors may spend, from 0 to 1."
+        default=None,
+        description="Part of the tenant's daily cap that unverified visitors may spend, from 0 to 1; a fifth of that"
+        " for those of one network address.",
     )
 
 

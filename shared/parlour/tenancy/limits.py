@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Literal
 from uuid import UUID
 
@@ -17,6 +18,8 @@ type LimitScope = Literal["visitor", "address", "binding", "new_visitors"]
 class Limits:
     """What a binding takes, as messages or new visitors per minute, with as many at once.
 
+    address_per_minute  messages of one network address on the web; new visitors of it in proportion.
+    binding_per_minute  messages on the web, and as many on messaging channels.
     anonymous_share  the part of the tenant's daily cap that visitors whom no channel has verified may spend.
     """
 
@@ -44,6 +47,10 @@ _MIN_STREAMS_PER_MINUTE = 12
 """Streams that one visitor may open at least: an idle one ends after 20 seconds and is opened again."""
 
 
+_MESSAGES_PER_NEW_VISITOR = 12
+"""Messages that an address may send for each new visitor that it may bring: 10 of them a minute by default."""
+
+
 @dataclass(frozen=True, slots=True)
 class RateLimit:
     """One bucket: it holds `per_minute` tokens at most, and as many flow in every minute."""
@@ -54,12 +61,24 @@ class RateLimit:
 
 
 def message_limits(limits: Limits, user_id: UUID, binding_id: UUID, address: str = "") -> list[RateLimit]:
-    """Return the buckets that a message takes a token from. `address`: the hash of where it came from, if known."""
-    found = [
+    """Return the buckets that a message on the web takes a token from, the narrowest first.
+
+    address  the hash of where it came from; "" when that is not known.
+    """
+    by_address = [RateLimit("address", address, limits.address_per_minute)] if address else []
+    return [
         RateLimit("visitor", str(user_id), limits.visitor_per_minute),
+        *by_address,
         RateLimit("binding", str(binding_id), limits.binding_per_minute),
     ]
-    return [*found, RateLimit("address", address, limits.address_per_minute)] if address else found
+
+
+def messaging_limits(limits: Limits, user_id: UUID, binding_id: UUID) -> list[RateLimit]:
+    """Return the buckets of a message on a messaging channel: visitors of the web never empty those of phones."""
+    return [
+        RateLimit("visitor", str(user_id), limits.visitor_per_minute),
+        RateLimit("binding", f"messaging:{binding_id}", limits.binding_per_minute),
+    ]
 
 
 def stream_limits(limits: Limits, user_id: UUID, address: str = "") -> list[RateLimit]:
@@ -75,15 +94,33 @@ def stream_limits(limits: Limits, user_id: UUID, address: str = "") -> list[Rate
 
 
 def visitor_limits(limits: Limits, binding_id: UUID, address: str) -> list[RateLimit]:
-    """Return the buckets that a new visitor takes a token from."""
-    return [
-        RateLimit("address", address, limits.address_per_minute),
-        RateLimit("new_visitors", str(binding_id), limits.new_visitors_per_minute),
-    ]
+    """Return the buckets that a new visitor takes a token from, the narrowest first. `address`: as above."""
+    per_address = max(1, limits.address_per_minute // _MESSAGES_PER_NEW_VISITOR)
+    by_address = [RateLimit("address", f"new:{address}", per_address)] if address else []
+    return [*by_address, RateLimit("new_visitors", str(binding_id), limits.new_visitors_per_minute)]
 
 
 def hash_address(secret: str, address: str) -> str:
-    """Return a network address as buckets know it: nobody can read the address back."""
-    return hmac.new(parse_signing_keys(secret)[0].encode(), f"address:{address}".encode(), hashlib.sha256).hexdigest()[
+    """Return a network address as buckets know it: nobody can read the address back.
+
+    One that a single customer of a provider can choose at will counts once: the /64 of an IPv6 address. "" for a
+    loopback address, which is that of a proxy or of a developer, and tells visitors not apart.
+    """
+    network = _parse_network(address)
+    if not network:
+        return ""
+    return hmac.new(parse_signing_keys(secret)[0].encode(), f"address:{network}".encode(), hashlib.sha256).hexdigest()[
         :32
     ]
+
+
+def _parse_network(address: str) -> str:
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        found = found.ipv4_mapped or found
+    if found.is_loopback:
+        return ""
+    return str(IPv6Network((found, 64), strict=False) if isinstance(found, IPv6Address) else found)

@@ -19,17 +19,17 @@ NOTICE_INTERVAL = timedelta(minutes=10)
 
 
 def take(tx: Transaction, limits: Sequence[RateLimit], now: datetime) -> int:
-    """Take a token from each bucket; return 0, or the seconds until the emptiest has one again.
+    """Take a token from each bucket in turn; return 0, or the seconds until the first empty one has a token again.
 
+    Name the narrowest bucket first: those behind an empty one lose nothing, so one visitor cannot use up a binding's.
     The refusal is counted, so the transaction has to be committed also then.
     """
-    waits = []
     for limit in limits:
         row = store.take_token(tx, limit, now)
         if row.was_refused:
             log.count("RateLimited", Scope=limit.scope)
-            waits.append(max(1, math.ceil((1 - row.tokens) * 60 / limit.per_minute)) if limit.per_minute else 60)
-    return max(waits, default=0)
+            return max(1, math.ceil((1 - row.tokens) * 60 / limit.per_minute)) if limit.per_minute else 60
+    return 0
 
 
 def require_tokens(database: Database, principal: Principal, limits: Sequence[RateLimit], now: datetime) -> None:

@@ -1,6 +1,9 @@
 """Too many requests get a 429 with a time to come back, and what was accepted is kept."""
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -9,18 +12,42 @@ from fastapi.testclient import TestClient
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.tenancy import tenants
-from tests.integration.api.conftest import VisitorSession, create_key_headers, open_session, operator_headers
+from tests.integration.api.conftest import (
+    ManualClock,
+    VisitorSession,
+    create_key_headers,
+    open_session,
+    operator_headers,
+)
+
+
+def set_limits(database: Database, slug: str, **limits: int) -> None:
+    tenant = tenants.find_tenant_by_slug(database, slug)
+    assert tenant is not None
+    with database.transaction(tenant.tenant_id) as tx:
+        tx.run(Query("test.limits", "-", "UPDATE bindings SET limits = %(limits)s::jsonb"), limits=json.dumps(limits))
 
 
 @pytest.fixture
 def limited(database: Database, acme: str) -> str:
     """acme, whose desk takes two messages and three new visitors a minute."""
-    tenant = tenants.find_tenant_by_slug(database, acme)
-    assert tenant is not None
-    limits = json.dumps({"visitor_per_minute": 2, "new_visitors_per_minute": 3})
-    with database.transaction(tenant.tenant_id) as tx:
-        tx.run(Query("test.limits", "-", "UPDATE bindings SET limits = %(limits)s::jsonb"), limits=limits)
+    set_limits(database, acme, visitor_per_minute=2, new_visitors_per_minute=3)
     return acme
+
+
+type ClientAt = Callable[[str], TestClient]
+
+
+@pytest.fixture
+def client_at(client: TestClient) -> ClientAt:
+    """A client of the same API at a network address."""
+    return lambda address: TestClient(client.app, client=(address, 50_000))
+
+
+def count_new_visitors(client: TestClient, tenant: str, count: int, **headers: str) -> int:
+    """How many of so many new visitors are let in."""
+    wanted = {"tenant": tenant, "binding": "desk"}
+    return [client.post("/v1/sessions", json=wanted, headers=headers).status_code for _ in range(count)].count(201)
 
 
 def test_a_visitor_who_writes_too_much_is_told_when_to_come_back(client: TestClient, limited: str) -> None:
@@ -75,3 +102,63 @@ def test_a_new_visitor_solves_the_challenge_first(
     assert client.post("/v1/sessions", json={**wanted, "challenge": "right"}).status_code == 201
     known = {"Authorization": f"Bearer {visit.visitor_token}"}
     assert client.post("/v1/sessions", json=wanted, headers=known).status_code == 201
+
+
+def test_one_visitor_leaves_the_binding_to_others(
+    database: Database, client_at: ClientAt, acme: str, brick: str
+) -> None:
+    set_limits(database, acme, visitor_per_minute=5, binding_per_minute=20)
+    flood = open_session(client_at("192.0.2.1"), acme)
+    assert [flood.send("Hello").status_code for _ in range(60)].count(202) == 5
+    assert open_session(client_at("198.51.100.7"), acme).send("Hello").status_code == 202
+    assert open_session(client_at("192.0.2.1"), brick).send("Hello").status_code == 202
+
+
+def test_many_visitors_of_one_address_leave_the_binding_to_others(
+    database: Database, client_at: ClientAt, acme: str
+) -> None:
+    visitors = [open_session(client_at("192.0.2.1"), acme) for _ in range(6)]
+    set_limits(database, acme, visitor_per_minute=5, address_per_minute=12, binding_per_minute=20)
+    statuses = [visit.send("Hello").status_code for _ in range(5) for visit in visitors]
+    assert statuses.count(202) == 12
+    assert open_session(client_at("198.51.100.7"), acme).send("Hello").status_code == 202
+
+
+def test_an_address_that_brings_many_visitors_keeps_nobody_else_out(client_at: ClientAt, acme: str) -> None:
+    assert count_new_visitors(client_at("192.0.2.1"), acme, 150) == 10
+    assert count_new_visitors(client_at("198.51.100.7"), acme, 1) == 1
+
+
+def test_addresses_of_one_ipv6_network_are_one(client_at: ClientAt, acme: str) -> None:
+    assert sum(count_new_visitors(client_at(f"2001:db8:1:2::{n:x}"), acme, 1) for n in range(1, 40)) == 10
+    assert count_new_visitors(client_at("2001:db8:1:3::1"), acme, 1) == 1
+
+
+def test_a_forged_header_is_no_address(client_at: ClientAt, acme: str) -> None:
+    client = client_at("192.0.2.1")
+    names = ("X-Forwarded-For", "Forwarded", "X-Real-IP", "CF-Connecting-IP")
+    found = sum(count_new_visitors(client, acme, 1, **{name: f"198.51.100.{n}"}) for n in range(10) for name in names)
+    assert found == 10
+
+
+def test_visitors_who_come_at_once_are_counted_one_by_one(client_at: ClientAt, acme: str) -> None:
+    clients = [client_at("192.0.2.1") for _ in range(50)]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda client: count_new_visitors(client, acme, 1), clients))
+    assert sum(found) == 10
+
+
+def test_a_full_office_has_room_again_after_a_minute(client_at: ClientAt, clock: ManualClock, acme: str) -> None:
+    office = client_at("192.0.2.1")
+    assert count_new_visitors(office, acme, 15) == 10
+    clock.now += timedelta(minutes=1)
+    assert count_new_visitors(office, acme, 10) == 10
+
+
+def test_messages_at_once_are_counted_one_by_one(database: Database, client_at: ClientAt, acme: str) -> None:
+    set_limits(database, acme, visitor_per_minute=5, binding_per_minute=20)
+    visit = open_session(client_at("192.0.2.1"), acme)
+    with ThreadPoolExecutor(8) as threads:
+        statuses = list(threads.map(lambda _: visit.send("Hello").status_code, range(50)))
+    assert statuses.count(202) == 5
+    assert open_session(client_at("198.51.100.7"), acme).send("Hello").status_code == 202

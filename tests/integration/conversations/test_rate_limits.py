@@ -1,20 +1,25 @@
 """A flood is stored, answered in parts, and leaves room for others."""
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
 from parlour.conversations import canned_replies
+from parlour.conversations.inbound_messages import WebMessage, receive_web_message
 from parlour.infra.errors import AnonymousShareSpent, Forbidden, RateLimited
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Database
 from parlour.models import spend
 from parlour.models.spend import Reservation
 from parlour.principal import Principal
 from parlour.tenancy import rate_limits
-from parlour.tenancy.limits import RateLimit
+from parlour.tenancy.limits import Limits, RateLimit, message_limits
 from tests.conversation_harness import ConversationHarness, text_answer
 
 
@@ -145,6 +150,119 @@ def test_a_visitor_above_the_share_gets_a_polite_line_and_a_phone_an_answer(conv
     conversation.model.script = [text_answer("Good morning.")]
     conversation.run_turn()
     assert conversation.query("SELECT count(*) FROM messages WHERE body = 'Good morning.'") == [(1,)]
+
+
+def test_visitors_of_the_web_never_use_up_the_messages_of_phones(conversation: ConversationHarness) -> None:
+    set_limits(conversation, {"binding_per_minute": 3})
+    ((binding_id,),) = conversation.query("SELECT id FROM bindings WHERE slug = 'site-desk'")
+    assert isinstance(binding_id, UUID)
+    for number in range(9):
+        limits = message_limits(Limits(binding_per_minute=3), UUID(int=number), binding_id, f"address {number}")
+        with conversation.database.transaction(conversation.admin) as tx:
+            rate_limits.take(tx, limits, conversation.clock())
+    conversation.send_whatsapp("My first message")
+    assert len(conversation.turns.sent) == 1
+    assert conversation.query("SELECT body FROM messages WHERE kind = 'notice'") == []
+
+
+def test_a_phone_that_floods_leaves_the_binding_to_others(conversation: ConversationHarness) -> None:
+    set_limits(conversation, {"visitor_per_minute": 2, "binding_per_minute": 4})
+    for number in range(12):
+        conversation.send_whatsapp(f"Flood {number}", f"f{number}", sender="+919800000666")
+    conversation.send_whatsapp("My first message", "h1")
+    assert len(conversation.turns.sent) == 3
+
+
+def reserve_for_visitor(
+    conversation: ConversationHarness, amount: str, address: str, *, database: Database | None = None
+) -> Reservation | None:
+    """The reservation of a model call for a visitor of that address; None when it is refused."""
+    now = conversation.clock()
+    reservation = Reservation(
+        id=uuid7(now),
+        amount=Decimal(amount),
+        purpose="turn",
+        default_cap=Decimal(20),
+        expires_at=now + timedelta(minutes=5),
+        anonymous_share=Decimal("0.2"),
+        address=address,
+    )
+    try:
+        spend.reserve_in_transaction(database or conversation.database, conversation.admin, reservation, now)
+    except AnonymousShareSpent:
+        return None
+    return reservation
+
+
+def spend_as_visitor(conversation: ConversationHarness, amount: str, address: str) -> bool:
+    """Whether a call for a visitor of that address is made, which costs that much."""
+    reservation = reserve_for_visitor(conversation, amount, address)
+    if reservation:
+        with conversation.database.transaction(conversation.admin) as tx:
+            spend.settle(tx, [reservation.id], reservation.amount, default_cap=Decimal(20), now=conversation.clock())
+    return reservation is not None
+
+
+def test_one_address_spends_a_fifth_of_what_visitors_may(conversation: ConversationHarness) -> None:
+    spent = [spend_as_visitor(conversation, "0.02", "one") for _ in range(100)]
+    assert spent.count(True) == 40  # 0.80 of 4.00 US dollars
+    assert spend_as_visitor(conversation, "0.02", "other")
+    assert spend_as_visitor(conversation, "0.02", "")
+    assert conversation.query("SELECT address, spent_usd FROM spend_addresses ORDER BY 1") == [
+        ("one", Decimal("0.8")),
+        ("other", Decimal("0.02")),
+    ]
+
+
+def test_an_office_behind_one_address_is_answered(conversation: ConversationHarness) -> None:
+    assert all(spend_as_visitor(conversation, "0.02", "office") for _ in range(30))
+
+
+def test_a_small_cap_leaves_every_address_a_call(conversation: ConversationHarness) -> None:
+    conversation.query("UPDATE tenants SET daily_cap_usd = 1 RETURNING 1")
+    assert spend_as_visitor(conversation, "0.1", "one")  # more than the address's part, 0.04 US dollars
+    assert not spend_as_visitor(conversation, "0.01", "one")
+    assert spend_as_visitor(conversation, "0.1", "other")
+
+
+def test_calls_of_one_address_at_once_are_counted_one_by_one(
+    conversation: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    databases = [open_database() for _ in range(5)]
+
+    def reserve(number: int) -> bool:
+        database = databases[number]
+        return [reserve_for_visitor(conversation, "0.05", "one", database=database) for _ in range(10)].count(None) == 0
+
+    with ThreadPoolExecutor(5) as threads:
+        list(threads.map(reserve, range(5)))
+    assert conversation.query("SELECT sum(amount_usd) FROM spend_reservations") == [(Decimal("0.8"),)]
+    assert reserve_for_visitor(conversation, "0.05", "other")
+
+
+def test_an_address_may_spend_again_on_the_next_day(conversation: ConversationHarness) -> None:
+    assert spend_as_visitor(conversation, "0.9", "one")
+    assert not spend_as_visitor(conversation, "0.01", "one")
+    conversation.clock.now += timedelta(days=1)
+    assert spend_as_visitor(conversation, "0.01", "one")
+    conversation.clock.now += timedelta(days=2)
+    assert spend_as_visitor(conversation, "0.01", "one")
+    assert conversation.query("SELECT spent_usd FROM spend_addresses") == [(Decimal("0.01"),)]
+
+
+def test_a_turn_counts_for_the_address_of_its_message(conversation: ConversationHarness) -> None:
+    answers = []
+    for address in ("one", "one", "other"):
+        visitor = conversation.create_visitor()
+        message = WebMessage(conversation.find_session(visitor), "Hello", None, address=address)
+        receive_web_message(
+            visitor, conversation.database, conversation.turns, conversation.wakeups, message, conversation.clock()
+        )
+        conversation.model.script = [text_answer("Good morning.")]
+        conversation.run_turn()
+        conversation.query("UPDATE spend_addresses SET spent_usd = 9 RETURNING 1")
+        answers.append(conversation.query("SELECT degraded FROM turns ORDER BY id DESC LIMIT 1"))
+    assert answers == [[(False,)], [(True,)], [(False,)]]
 
 
 def test_limits_are_shown_to_viewers_only(conversation: ConversationHarness) -> None:

@@ -65,6 +65,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "pulse_ledgers",
         "pulse_marks",
         "pulse_states",
+        "spend_addresses",
         "spend_reservations",
     }
 )

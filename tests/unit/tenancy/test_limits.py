@@ -5,7 +5,14 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.json_values import JsonObject
-from parlour.tenancy.limits import DEFAULT_LIMITS, Limits, hash_address, message_limits, visitor_limits
+from parlour.tenancy.limits import (
+    DEFAULT_LIMITS,
+    Limits,
+    hash_address,
+    message_limits,
+    messaging_limits,
+    visitor_limits,
+)
 
 USER, BINDING = UUID(int=1), UUID(int=2)
 
@@ -21,14 +28,39 @@ def test_a_binding_says_what_it_takes() -> None:
     assert limits.binding_per_minute == DEFAULT_LIMITS.binding_per_minute
 
 
-def test_a_message_and_a_new_visitor_take_from_different_buckets() -> None:
+def test_the_narrowest_bucket_comes_first() -> None:
     assert [one.scope for one in message_limits(DEFAULT_LIMITS, USER, BINDING)] == ["visitor", "binding"]
-    assert [one.scope for one in message_limits(DEFAULT_LIMITS, USER, BINDING, "x")] == [
-        "visitor",
-        "binding",
-        "address",
-    ]
+    by_address = message_limits(DEFAULT_LIMITS, USER, BINDING, "x")
+    assert [one.scope for one in by_address] == ["visitor", "address", "binding"]
     assert [one.scope for one in visitor_limits(DEFAULT_LIMITS, BINDING, "x")] == ["address", "new_visitors"]
+    assert [one.scope for one in visitor_limits(DEFAULT_LIMITS, BINDING, "")] == ["new_visitors"]
+
+
+def test_the_web_and_messaging_share_no_bucket_of_a_binding() -> None:
+    *_, web = message_limits(DEFAULT_LIMITS, USER, BINDING, "x")
+    *_, messaging = messaging_limits(DEFAULT_LIMITS, USER, BINDING)
+    assert web.key != messaging.key
+    assert web.per_minute == messaging.per_minute == DEFAULT_LIMITS.binding_per_minute
+
+
+@pytest.mark.parametrize(("per_minute", "new_visitors"), [(120, 10), (6_000, 500), (1, 1)])
+def test_an_address_brings_new_visitors_in_proportion(per_minute: int, new_visitors: int) -> None:
+    by_address, _ = visitor_limits(Limits(address_per_minute=per_minute), BINDING, "x")
+    assert by_address.per_minute == new_visitors
+
+
+def test_an_address_of_ipv6_is_one_with_its_64() -> None:
+    network = {hash_address("k" * 32, f"2001:db8:1:2:{n:x}::{n:x}") for n in range(1, 50)}
+    assert len(network) == 1
+    assert network == {hash_address("k" * 32, "2001:0DB8:0001:0002::1%eth0")}
+    assert hash_address("k" * 32, "2001:db8:1:3::1") not in network
+    assert hash_address("k" * 32, "::ffff:192.0.2.1") == hash_address("k" * 32, "192.0.2.1")
+    assert hash_address("k" * 32, "192.0.2.1") != hash_address("k" * 32, "192.0.2.2")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])
+def test_a_loopback_address_tells_nobody_apart(address: str) -> None:
+    assert hash_address("k" * 32, address) == ""
 
 
 def test_an_address_is_hashed_with_a_key() -> None:

@@ -69,7 +69,7 @@ def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, call
     is_new = bool(given.messages) and isinstance(given.messages[-1], UserMessage)
     position = _find_message(given.messages) if is_new or not given.resume else None
     text = _message_text(given.messages[position]) if position is not None else ""
-    caller.require_message_tokens(request)
+    caller.require_message_tokens()
     call_ids = _answer_questions(caller, session.id, answers)
     message_id = _store_message(caller, session.id, given.messages[position].id, text) if position is not None else None
     run = agui_events.new_run(given, given.messages if position is None else given.messages[: position + 1])
@@ -190,7 +190,7 @@ def _store_message(caller: Caller, session_id: UUID, message_id: str, text: str)
             database,
             services.turns_web_queue,
             services.wakeup_queue,
-            inbound_messages.WebMessage(session_id, text, client_id),
+            inbound_messages.WebMessage(session_id, text, client_id, address=caller.address),
             caller.now,
         )
 

@@ -115,11 +115,11 @@ def get_session(session_id: UUID, caller: AnyCaller) -> SessionView:
 
 
 @router.post("/{session_id}/attachments", status_code=201)
-def start_attachment(request: Request, session_id: UUID, wanted: NewAttachment, caller: AnyCaller) -> AttachmentStarted:
+def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller) -> AttachmentStarted:
     """Say what will be sent along with a message; the answer is a form to POST it with, and the id that the message
     names it by."""
     _check_own_session(caller, session_id)
-    caller.require_message_tokens(request)
+    caller.require_message_tokens()
     services = caller.dependencies
     announced = NewUpload(uuid7(caller.now), wanted.name, wanted.size_bytes)
     with caller.transaction() as tx:
@@ -136,10 +136,10 @@ def start_attachment(request: Request, session_id: UUID, wanted: NewAttachment, 
 
 
 @router.post("/{session_id}/messages", status_code=202)
-def post_message(request: Request, session_id: UUID, message: NewMessage, caller: AnyCaller) -> MessageAccepted:
+def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> MessageAccepted:
     """Write in one's own session. The answer comes as events; posting again with the same id is harmless."""
     _check_own_session(caller, session_id)
-    caller.require_message_tokens(request)
+    caller.require_message_tokens()
     services = caller.dependencies
     named = [attachment_uploads.AttachmentReference(one.upload, one.file) for one in message.attachments]
     name = inbound_messages.web_message_id(session_id, message.client_message_id or "")
@@ -152,7 +152,7 @@ def post_message(request: Request, session_id: UUID, message: NewMessage, caller
             database,
             services.turns_web_queue,
             services.wakeup_queue,
-            inbound_messages.WebMessage(session_id, message.text, message.client_message_id, gathered),
+            inbound_messages.WebMessage(session_id, message.text, message.client_message_id, gathered, caller.address),
             caller.now,
         )
     return MessageAccepted(message_id=message_id, received_at=caller.now)
@@ -236,7 +236,7 @@ def stream_events(
     """
     if is_response_buffered(request):
         raise NotAcceptable(f"responses are not streamed here; poll GET /v1/sessions/{session_id}/events?after=N")
-    caller.require_stream_tokens(request)
+    caller.require_stream_tokens()
     with caller.transaction() as tx:
         newest = caller.get_session(tx, session_id).last_event_number
     number = int(last_event_id or after)

@@ -1,0 +1,63 @@
+"""One visitor or one network address against the limits that everybody shares: are the others still served?"""
+
+from datetime import timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.errors import AnonymousShareSpent
+from parlour.infra.ids import uuid7
+from parlour.models import spend
+from parlour.models.spend import Reservation
+from parlour.tenancy import rate_limits
+from parlour.tenancy.limits import Limits, message_limits
+from tests.conversation_harness import ConversationHarness
+
+_LIMITS = Limits(visitor_per_minute=3, address_per_minute=6, binding_per_minute=9)
+_BINDING = UUID(int=99)
+
+
+def _write(desk: ConversationHarness, visitor: int, address: str) -> bool:
+    """Whether a message of the visitor at that address is taken."""
+    with desk.database.transaction(desk.admin) as tx:
+        return not rate_limits.take(tx, message_limits(_LIMITS, UUID(int=visitor), _BINDING, address), desk.clock())
+
+
+def flood_keeps_others_out(desk: ConversationHarness) -> bool:
+    """Visitors of one address write until the binding takes nothing more."""
+    for number in range(60):
+        _write(desk, number % 4, "flood")
+    return not _write(desk, 7, "elsewhere")
+
+
+def other_visitor_is_taken(desk: ConversationHarness) -> bool:
+    return _write(desk, 1, "home") and _write(desk, 2, "office")
+
+
+def _call(desk: ConversationHarness, address: str) -> bool:
+    """Whether a model call for a visitor of that address is made; it costs 2 cents."""
+    now = desk.clock()
+    call = Reservation(
+        id=uuid7(now),
+        amount=Decimal("0.02"),
+        purpose="turn",
+        default_cap=Decimal(20),
+        expires_at=now + timedelta(minutes=5),
+        anonymous_share=Decimal("0.2"),
+        address=address,
+    )
+    try:
+        with desk.database.transaction(desk.admin) as tx:
+            spend.reserve(tx, call, now)
+    except AnonymousShareSpent:
+        return False
+    return True
+
+
+def address_spends_the_day(desk: ConversationHarness) -> bool:
+    for _ in range(220):
+        _call(desk, "flood")
+    return not _call(desk, "elsewhere")
+
+
+def office_is_answered(desk: ConversationHarness) -> bool:
+    return all(_call(desk, "office") for _ in range(30))
