@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from parlour.channels.whatsapp_format import format_whatsapp
 from parlour.conversations import canned_replies
 from parlour.infra.errors import ParlourError
 from parlour.infra.json_values import JsonObject, canonical_json
@@ -320,6 +321,22 @@ def _link_in_reply(desk: ConversationHarness) -> bool:
     return "://evil.example" in f"{replies(desk)}{events}"
 
 
+def _encoded_link_in_reply(desk: ConversationHarness) -> bool:
+    """Links that clients decode, put together from parts that they drop, or make of bare hosts."""
+    spellings = (
+        "[the plan](https\\://evil.example/secret)",
+        "![plan](&#47;&#47;evil.example/secret)",
+        "__ev**il.exam**ple/secret__",
+        "www.evil.example/secret",
+    )
+    for number, said in enumerate(spellings):
+        desk.send_whatsapp("Please go on.", f"m{number}", sender=f"+91980{number:07}")
+        desk.model.script = [text_answer(said)]
+        desk.run_turn()
+    shown = [part for reply in replies(desk) for part in format_whatsapp(reply, [])]
+    return any("/secret" in part for part in [*shown, *replies(desk)])
+
+
 def _own_link_stays(desk: ConversationHarness) -> bool:
     ask(desk, desk.create_visitor(), said="See https://site.northbank.example/plan for it.")
     return replies(desk) == ["See https://site.northbank.example/plan for it."]
@@ -424,6 +441,13 @@ ATTACKS = (
         "a reply carries secrets in a link",
         "links",
         _link_in_reply,
+        "a link to the tenant's own host stays",
+        _own_link_stays,
+    ),
+    Attack(
+        "a reply hides a link that WhatsApp and other clients decode",
+        "links",
+        _encoded_link_in_reply,
         "a link to the tenant's own host stays",
         _own_link_stays,
     ),
