@@ -500,5 +500,26 @@ ATTACKS = (
         "an administrator makes a key",
         tenancy_attacks.administrator_makes_a_key,
     ),
+    Attack(
+        "a tenant claims the number of somebody else",
+        "route-claims",
+        tenancy_attacks.administrator_claims_a_number,
+        "a number in the operator's pack",
+        tenancy_attacks.operator_applies_a_number,
+    ),
+    Attack(
+        "a tenant claims the console's own host",
+        "route-claims",
+        tenancy_attacks.operator_claims_the_console,
+        "a number in the operator's pack",
+        tenancy_attacks.operator_applies_a_number,
+    ),
+    Attack(
+        "a tenant takes a host that its neighbour gave up for one apply",
+        "route-claims",
+        tenancy_attacks.operator_takes_a_host_that_was_given_up,
+        "a number in the operator's pack",
+        tenancy_attacks.operator_applies_a_number,
+    ),
 )
 """Every attack of docs/security.md that a turn can be talked into, and those of foreign pages and strangers."""

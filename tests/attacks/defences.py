@@ -17,7 +17,7 @@ from parlour.infra.postgres import Transaction
 from parlour.models import spend
 from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
-from parlour.tenancy import access, rate_limits, roles, users
+from parlour.tenancy import access, rate_limits, roles, routing_keys, users
 from parlour.tenancy import store as tenancy_store
 from parlour.tenancy.limits import Limits
 from parlour.tools import effects
@@ -105,6 +105,12 @@ def _let_keys_grant(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(roles, "require_person", lambda _principal: None))
 
 
+def _believe_every_claim(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(routing_keys, "_is_accepted", lambda *_: True))
+    stack.enter_context(patch.object(routing_keys, "_find_other_holder", lambda *_: None))
+    stack.enter_context(patch.object(routing_keys, "require_claimable", lambda *_: None))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
@@ -121,6 +127,7 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "own-session": _share_sessions,
     "quoted-notes": _quote_as_it_is,
     "grants": _let_keys_grant,
+    "route-claims": _believe_every_claim,
 }
 """By the name that `--without` knows them by."""
 

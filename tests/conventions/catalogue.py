@@ -15,7 +15,10 @@ SHARED_READING = {"routing_keys", "work_due"}
 ISOLATED = {"isolated": "(tenant_id = ( SELECT current_tenant() AS current_tenant))"}
 """The one expression that a policy may have, as PostgreSQL prints it."""
 
-DEFINER_FUNCTIONS = {"search_lexemes", "list_member_tenants", "list_all_tenants", "list_applied_migrations"}
+DEFINER_FUNCTIONS = {"search_lexemes", "list_member_tenants", "list_all_tenants", "list_applied_migrations"} | {
+    "find_routing_claims",
+    "list_waiting_routes",
+}
 """Functions that may run with their owner's rights."""
 
 

@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import UUID
 
 from parlour.documents import catalogue
+from parlour.infra.postgres import Transaction
 from parlour.packs import folder
 from parlour.packs.apply import ApplyOptions, ApplyResult, apply
 from parlour.packs.export import export
 from parlour.packs.status import read_status
 from parlour.packs.undo import undo_apply
 from parlour.packs.validate import validate
+from parlour.principal import Principal
 from parlour.records import record_links
-from parlour.tenancy import bindings, routing_keys
+from parlour.tenancy import bindings, routing_keys, store
+from parlour.tenancy.routing_keys import NO_POLICY
 from tests.conversation_harness import ConversationHarness, WordEmbedder
 
 _PACK = folder.read_folder(Path("packs/construction"))
+_DAY_HOST = "web:day.example"
 _RISKS = "entities/risk.yaml"
 _TOOL = """\
 description: Looks permits up.
@@ -83,8 +88,32 @@ def reapply_pack(conversation: ConversationHarness) -> None:
         assert routing_keys.list_own_keys(tx)
         assert catalogue.get_document(conversation.admin, tx, "contracts/main-works-contract.md")
         routing_keys.release_keys_except(
-            tx, [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key]
+            tx,
+            [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key],
+            conversation.clock(),
         )
+
+
+def claim_routes(conversation: ConversationHarness) -> None:
+    """Hosts and numbers are claimed, accepted, given up and had again."""
+    administrator = Principal(conversation.tenant_id, "member", UUID(int=1), frozenset({"admin"}), clearance=1)
+    run, now, operator = conversation.database.run, conversation.clock(), conversation.admin
+    ((binding,),) = conversation.query("SELECT id FROM bindings WHERE slug = 'site-desk'")
+    binding_id = UUID(str(binding))
+
+    def claim(tx: Transaction) -> None:
+        assert routing_keys.request_key(administrator, tx, _DAY_HOST, binding_id, NO_POLICY, now)
+        routing_keys.release_keys_except(tx, {route.key for route in routing_keys.list_own_keys(tx)} - {_DAY_HOST}, now)
+        assert routing_keys.request_key(administrator, tx, _DAY_HOST, binding_id, NO_POLICY, now)
+        store.release_routing_key(tx, _DAY_HOST)
+        for key in ("web:night.example", "whatsapp:10472", "whatsapp:10473"):
+            store.save_routing_claim(tx, key, binding_id, now)
+
+    run(administrator, claim)
+    assert run(None, lambda tx: routing_keys.list_waiting_routes(tx, 5))
+    assert run(operator, routing_keys.list_waiting_claims)
+    run(operator, lambda tx: routing_keys.accept_claim(operator, tx, "web:night.example", NO_POLICY, now))
+    run(operator, lambda tx: routing_keys.drop_waiting_claims_except(tx, ["whatsapp:10472"]))
 
 
 def rename_risk_by_pack(conversation: ConversationHarness) -> None:

@@ -36,6 +36,9 @@ QUERIES = {
 READ_BEFORE_THE_TENANT_IS_KNOWN = {
     "tenancy.find_routing_key",
     "tenancy.count_tenants_with_numbers",
+    "tenancy.count_tenants",
+    "tenancy.find_routing_claims",
+    "tenancy.list_waiting_routes",
     "tenancy.list_member_tenants",
     "tenancy.list_all_tenants",
     "jobs.list_overdue_work",
@@ -82,6 +85,7 @@ OF_WHAT_IS_BURIED = {
     "notifications.find_chatwoot_session",
     "notifications.find_predecessor",
     "notifications.list_pending",
+    "tenancy.list_waiting_claims",
 }
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 

@@ -45,7 +45,7 @@ from tests.integration.day_inbox import answer_in_the_inbox
 from tests.integration.day_linked_records import read_linked_records
 from tests.integration.day_long_calls import run_long_calls
 from tests.integration.day_notifications import notify_people
-from tests.integration.day_packs import prune_and_undo_packs, reapply_pack
+from tests.integration.day_packs import claim_routes, prune_and_undo_packs, reapply_pack
 from tests.integration.day_phone_links import link_phone_numbers
 from tests.integration.day_prompt_inspection import inspect_prompts
 from tests.integration.day_prompt_retention import reuse_and_expire_prompts
@@ -119,6 +119,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     """The whole day."""
     administer_tenant(conversation)
     reapply_pack(conversation)
+    claim_routes(conversation)
     conversation.let_everybody_write()
     edit_records(conversation)
     prune_and_undo_packs(conversation)

@@ -13,6 +13,7 @@ from parlour.api.attention_schemas import (
     HeldReplyView,
     NoModelCallsView,
     NotificationReasonView,
+    RouteReasonView,
     SpendReasonView,
     SpendTodayView,
     ToolReasonView,
@@ -20,6 +21,7 @@ from parlour.api.attention_schemas import (
     UnknownDeliveryView,
     UnknownToolCallView,
     WaitingReplyView,
+    WaitingRouteView,
 )
 from parlour.channels import delivery_problem
 from parlour.channels.outbox import StuckReply, WaitingReply
@@ -28,6 +30,7 @@ from parlour.conversations.rows import FailedTurn
 from parlour.models.agent_loops import FailingLoop
 from parlour.models.spend import SpendToday
 from parlour.notifications.notifications import NotificationProblem
+from parlour.tenancy.routing_keys import WaitingClaim
 from parlour.tools.calls import UnknownCall
 
 #: Of a phone number that are shown, so that people recognise it.
@@ -193,6 +196,23 @@ def failing_loop_item(loop: FailingLoop) -> FailingAgentLoopView:
         what_happened=f"The agent loop {loop.function} failed when it was last called.",
         reason=reason,
         what_to_do=next_step,
+    )
+
+
+def waiting_route_item(claim: WaitingClaim) -> WaitingRouteView:
+    """Return a host or number that waits for the operator."""
+    return WaitingRouteView(
+        kind="waiting_route",
+        binding=claim.binding,
+        key=claim.key,
+        at=claim.claimed_at,
+        what_happened=f"{claim.key} does not lead to {claim.binding} yet.",
+        reason=RouteReasonView(
+            code="not_accepted",
+            message="The deployment has several tenants, and its operator has not accepted the claim.",
+        ),
+        what_to_do=f"Ask the operator to run `parlour routes accept {claim.key}`. Until then, messages to a number are "
+        "kept as dead letters of the queue intake.",
     )
 
 

@@ -164,6 +164,23 @@ class FailingAgentLoopView(_ExplainedView):
     reason: AgentLoopReasonView
 
 
+class RouteReasonView(ResponseModel):
+    """Why a host or number leads nowhere."""
+
+    code: Literal["not_accepted"]
+    message: str
+
+
+class WaitingRouteView(_ExplainedView):
+    """A host or number of the pack that leads nowhere until the operator accepts it. key: like `whatsapp:12345`."""
+
+    kind: Literal["waiting_route"]
+    binding: str
+    key: str
+    at: datetime
+    reason: RouteReasonView
+
+
 class NoModelCallsView(_ExplainedView):
     """Model calls are switched off, or today's cap is reached; it ends with the switch, the cap or the day."""
 
@@ -179,6 +196,7 @@ AttentionItem = Annotated[
     | FailedTurnView
     | FailedNotificationView
     | FailingAgentLoopView
+    | WaitingRouteView
     | NoModelCallsView,
     Field(discriminator="kind"),
 ]
@@ -203,6 +221,7 @@ class AttentionCountsView(ResponseModel):
     turns: int
     notifications: int
     agent_loops: int
+    routes: int
     spend: int
     total: int
 

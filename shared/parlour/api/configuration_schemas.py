@@ -181,6 +181,7 @@ class PackAppliedView(ResponseModel):
     not_in_pack  handles of what an earlier pack brought and this one does not have: it stays.
     not_deleted  those that a prune refuses to delete.
     warnings     what is valid and probably not what was meant: file, line and field, and what to do.
+    waiting_routes  hosts and numbers that lead nowhere until the operator accepts them.
     """
 
     tenant: str
@@ -193,6 +194,28 @@ class PackAppliedView(ResponseModel):
     not_in_pack: list[str]
     not_deleted: list[PackReasonView]
     warnings: list[str]
+    waiting_routes: list[str]
+
+
+class RouteView(ResponseModel):
+    """A host or number of the tenant, as a routing key like `web:chat.example.com`; binding: whom it leads to."""
+
+    key: str
+    binding: str
+    state: Literal["active", "waiting"]
+
+
+class RouteListView(ResponseModel):
+    """The hosts and numbers of a tenant; first those that wait for the operator and lead nowhere until then."""
+
+    routes: list[RouteView]
+
+
+class RouteAcceptance(RequestModel):
+    """A claim to accept. end_reservation: also where another tenant gave the key up within 30 days."""
+
+    key: str = Field(max_length=300)
+    end_reservation: bool = False
 
 
 class PackUndoneView(ResponseModel):

@@ -14,6 +14,7 @@ from parlour.jobs.dead_letters import DeadLetters
 from parlour.search.index.embedding_spaces import EmbeddingSpaces
 from parlour.tenancy.authentication import Authenticator
 from parlour.tenancy.oidc import SignIn
+from parlour.tenancy.routing_keys import NO_POLICY, RoutePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class ApiDependencies:
     environment            the name of this deployment; the console shows it.
     is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
     laptop_model           who answers on a laptop: live, offline or demo; empty in the cloud.
+    route_policy           which hosts and numbers tenants may claim.
     showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
                            decides.
     """
@@ -72,6 +74,7 @@ class ApiDependencies:
     environment: str = ""
     is_local: bool = False
     laptop_model: Literal["", "live", "offline", "demo"] = ""
+    route_policy: RoutePolicy = NO_POLICY
     showcase_tenants: tuple[str, ...] = ()
     sign_ins: tuple[SignIn, ...] = ()
 

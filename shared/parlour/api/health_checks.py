@@ -9,9 +9,13 @@ from parlour.api.operation_schemas import HealthCheckView
 from parlour.infra import schema_version
 from parlour.infra.errors import ParlourError, RetryError
 from parlour.jobs import work_due
+from parlour.tenancy import routing_keys
 
 _OVERDUE_AFTER = timedelta(minutes=15)
 """The sweep runs every five minutes and starts what is due; older work means that it does not."""
+
+_MAX_NAMED = 5
+"""Hosts and numbers that a check names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,11 @@ def _list_checks(services: ApiDependencies) -> Sequence[_Check]:
                 lambda name=name: _find_dead_letters(services, name),  # type: ignore[misc]
             )
             for name in services.dead_letters
+        ),
+        _Check(
+            "hosts and numbers",
+            "See whose they are, then run `parlour --tenant TENANT routes accept KEY`.",
+            lambda: _find_waiting_routes(services),
         ),
         _Check(
             "signing key",
@@ -104,6 +113,15 @@ def _find_dead_letters(services: ApiDependencies, name: str) -> str:
     if count:
         raise _NeedsAttention(f"{count} dead letter{'' if count == 1 else 's'}")
     return "no dead letters"
+
+
+def _find_waiting_routes(services: ApiDependencies) -> str:
+    with services.databases.borrow() as database, database.transaction(None) as tx:
+        waiting = routing_keys.list_waiting_routes(tx, _MAX_NAMED + 1)
+    if waiting:
+        named = ", ".join(f"{route.key} ({route.slug})" for route in waiting[:_MAX_NAMED])
+        raise _NeedsAttention(f"waiting to be accepted: {named}{', ...' if len(waiting) > _MAX_NAMED else ''}")
+    return "none waits to be accepted"
 
 
 def _find_signing_key(services: ApiDependencies) -> str:

@@ -65,6 +65,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "undo_turn": (409,),
     "post_tool_result": (401, 409),
     "post_chatwoot_webhook": (401,),
+    "accept_route": (404, 409),
     "resolve_tool_call": (409,),
     "answer_approval": (409,),
     "resolve_reply": (409,),

@@ -58,6 +58,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "set_daily_cap": {"daily_cap_usd": "12.50"},
     "apply_pack": {"files": {"tenant.yaml": "slug: northbank\ndisplay_name: Northbank\n"}, "dry_run": True},
     "undo_pack": {"dry_run": True},
+    "accept_route": {"key": "web:chat.example.com"},
     "prune_left_items": {"dry_run": True},
     "set_tenant_status": {"status": "active"},
     "create_key": {"name": "Nightly export", "roles": ["viewer"], "clearance": 1, "scopes": ["turns", "costs"]},

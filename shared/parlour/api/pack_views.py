@@ -41,6 +41,7 @@ def applied_view(done: ApplyResult, *, dry_run: bool) -> PackAppliedView:
         not_in_pack=done.not_in_pack[:_MAX_ITEMS],
         not_deleted=_reasons(merged),
         warnings=[str(warning) for warning in done.warnings[:_MAX_ITEMS]],
+        waiting_routes=list(done.waiting_routes),
     )
 
 

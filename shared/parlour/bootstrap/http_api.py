@@ -20,6 +20,7 @@ from parlour.tenancy import oidc
 from parlour.tenancy.authentication import Authenticator
 from parlour.tenancy.json_fetcher import JsonFetcher
 from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tenancy.routing_keys import RoutePolicy
 from parlour.text import token_counter
 
 _IDLE_CONNECTIONS = 8
@@ -77,6 +78,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_i
         ),
         environment=settings.environment,
         is_local=local,
+        route_policy=RoutePolicy(settings.public_url, accepts_all=local),
         laptop_model=settings.laptop_model,
         showcase_tenants=showcase,
         sign_ins=sign_ins,

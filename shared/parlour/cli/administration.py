@@ -13,6 +13,7 @@ User = Annotated[str, typer.Argument(help=f"The user's id, from `parlour users l
 
 keys = typer.Typer(help="API keys of the tenant.")
 users = typer.Typer(help="Users of the tenant's agents.")
+routes = typer.Typer(help="Hosts and numbers of the tenant: list them, accept those that wait.")
 tenant = typer.Typer(help="Show, pause and resume the tenant.")
 
 
@@ -77,6 +78,33 @@ def revoke_key(
     target = get_api_client(context)
     ended = target.request("DELETE", f"v1/keys/{id_lookup.key_id(target, key)}")
     terminal.print_line(f"{ended['name']} was revoked at {rendering.format_time(ended['revoked_at'])}")
+
+
+@routes.command("list", epilog="Example: parlour routes list")
+def list_routes(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the hosts and numbers of the tenant; those that wait lead nowhere until the operator accepts them."""
+    found = get_api_client(context).request("GET", "v1/routes")["routes"]
+    if as_json:
+        terminal.print_json(found)
+        return
+    rows = ((route["state"], route["key"], route["binding"]) for route in found)
+    terminal.print_renderable(rendering.make_table(("state", "host or number", "binding"), rows))
+
+
+@routes.command("accept", epilog="Example: parlour --tenant northbank routes accept web:chat.example.com")
+def accept_route(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(help="The host or number as `parlour routes list` has it.")],
+    end_reservation: Annotated[
+        bool, typer.Option("--end-reservation", help="Also where another tenant gave it up within 30 days.")
+    ] = False,
+) -> None:
+    """Accept a host or number that waits (operator only). See first that it belongs to the tenant."""
+    body = {"key": key, "end_reservation": end_reservation}
+    accepted = get_api_client(context).request("POST", "v1/routes/accept", body)
+    terminal.print_line(f"{accepted['key']} leads to {accepted['binding']} now.")
+    if not key.startswith("web:"):
+        terminal.print_note("Messages that came before: parlour redrive --queue intake")
 
 
 @tenant.command("show", epilog="Example: parlour tenant show --json")

@@ -223,6 +223,7 @@ for group, name, panel in (
     (approvals.app, "approvals", _OPERATE),
     (costs.app, "cost", _OPERATE),
     (administration.tenant, "tenant", _OPERATE),
+    (administration.routes, "routes", _OPERATE),
     (administration.keys, "keys", _PEOPLE),
     (administration.users, "users", _PEOPLE),
 ):

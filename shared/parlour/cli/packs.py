@@ -163,6 +163,9 @@ def _result_lines(done: Mapping[str, Any]) -> Iterator[str]:
         yield f"Not in the pack any more (kept; to delete: --prune): {', '.join(done['not_in_pack'])}"
     yield from (f"  not deleted: {_name(one)}: {one['reason']}" for one in done["not_deleted"])
     yield from (f"Warning: {warning}" for warning in done["warnings"])
+    if done["waiting_routes"]:
+        yield "These lead nowhere until the operator accepts them (parlour routes accept KEY):"
+        yield from (f"  {key}" for key in done["waiting_routes"])
     state = "changes" if done["dry_run"] else "applied"
     ending = "; nothing was written" if done["dry_run"] else ""
     yield f"{done['tenant']}: {state if done['changed'] else 'no changes'}{ending}"

@@ -14,7 +14,7 @@ from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
 from parlour.inbox import events
 from parlour.infra import log
-from parlour.infra.errors import MalformedPayload, Unauthenticated
+from parlour.infra.errors import Conflict, MalformedPayload, Unauthenticated
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
@@ -120,10 +120,13 @@ def receive_envelope(
     is not delayed: `turn_queues` has the queue without a delay as "web". `send_wakeup` wakes the sender of a
     reply that a status settled in part. A number that no active binding answers is acknowledged and counted: refusing
     it would only make the provider send it again and, in the end, disable the webhook. RetryError when the database or
-    the queue is unavailable; the envelope is delivered again then and nothing happens twice.
+    the queue is unavailable; the envelope is delivered again then and nothing happens twice. Conflict for a message to
+    a number that waits for the operator: it ends among the dead letters, to be redriven once the number is accepted.
     """
     route = database.run(None, lambda tx: routing_keys.find_routing_key(tx, envelope.to))
     if route is None or route.binding_id is None:
+        if envelope.kind != "status":
+            _require_accepted_number(database, envelope)
         return _report_unknown_number(envelope)
     if envelope.kind == "status":
         known = delivery_updates.apply_status(system_principal(route.tenant_id), database, envelope, now, send_wakeup)
@@ -319,6 +322,13 @@ def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, no
     )
     outbox.enqueue(tx, delivery, now)
     return outbox_id
+
+
+def _require_accepted_number(database: Database, envelope: Envelope) -> None:
+    """Raise Conflict for a number that a tenant claimed and the operator has not accepted."""
+    if database.run(None, lambda tx: routing_keys.is_waiting(tx, envelope.to)):
+        _report_unknown_number(envelope)
+        raise Conflict("accept the number with `parlour routes accept`, then redrive the queue intake")
 
 
 def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:

@@ -262,6 +262,7 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSe
     operators: str = Field(
         default="", description="who runs the deployment: issuer#subject, comma-separated; empty: the operator's key"
     )
+    public_url: str = Field(default="", description="where the deployment is reached: no tenant may claim its host")
     challenge_verify_url: str = Field(
         default="", description="where answers of new visitors' challenges are checked (Turnstile); empty: no challenge"
     )

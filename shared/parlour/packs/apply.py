@@ -22,8 +22,9 @@ from parlour.packs.tenant_state import StoredTenant, read_tenant
 from parlour.principal import Principal
 from parlour.records import type_registry
 from parlour.search.index.embedders import Embedder, embed_texts, space_name
-from parlour.tenancy import audit, tenants
+from parlour.tenancy import audit, routing_keys, tenants
 from parlour.tenancy.roles import require_role
+from parlour.tenancy.routing_keys import NO_POLICY, RoutePolicy
 from parlour.text import token_counter
 from parlour.text.spelling_suggestions import did_you_mean
 
@@ -35,23 +36,27 @@ class ApplyOptions:
     decisions  what wins where people changed what the pack says.
     prune      delete what an earlier pack brought and this one does not have.
     dry_run    write nothing.
+    routes     which hosts and numbers the tenant may claim.
     """
 
     decisions: Decisions = Decisions()  # noqa: RUF009 - frozen
     prune: bool = False
     dry_run: bool = False
+    routes: RoutePolicy = NO_POLICY
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
     """What an apply did, or would do: counts by kind (tenant, those of `ConfigKind`, entity, edge, document), each
-    change, what stays although the pack says something else, and what the pack probably does not mean."""
+    change, what stays although the pack says something else, what the pack probably does not mean, and the hosts and
+    numbers that wait for the operator."""
 
     tenant_id: UUID
     tenant_slug: str
     counts: Mapping[str, ApplyCounts]
     merge: Merge
     warnings: Sequence[PackProblem]
+    waiting_routes: Sequence[str] = ()
 
     @property
     def not_in_pack(self) -> list[str]:
@@ -93,6 +98,7 @@ def apply(
 
     Raises Forbidden, also for a binding that would show more than the principal may see; InvalidPack for
     what is too large; InvalidRequest for a decision about an unknown item; NotFound when there is no such tenant;
+    InvalidRequest also for a host of the deployment itself;
     Conflict when the pack belongs to another tenant, when a routing key does, or when another apply came in between;
     and what the embedder raises. Whatever it raises, nothing was written.
     """
@@ -121,10 +127,11 @@ def apply(
         again = _merge(wanted, stored, options)
         if again != merged:
             merged, writing = again, item_writing.prepare(tx, again.targets, stored, space, built_in)
-        counts = item_writing.write(principal, tx, writing, vectors, stored, now)
+        counts = item_writing.write(principal, tx, writing, vectors, stored, now, options.routes)
         mark_documents_not_in_pack(tx, list(pack.documents), now)
         all_counts = _with_items_that_stay(counts, merged)
-        result = ApplyResult(principal.tenant_id, pack.tenant.slug, all_counts, merged, warned)
+        waiting = [claim.key for claim in routing_keys.list_waiting_claims(tx)]
+        result = ApplyResult(principal.tenant_id, pack.tenant.slug, all_counts, merged, warned, waiting)
         save_merge(principal, tx, wanted, merged, stored, now)
         if result.has_changes:
             # A handle names what only some may see: the trail says only how many are not in the pack.

@@ -81,7 +81,7 @@ international_phone = TextPattern(
     r"\+[1-9]\d{7,14}", "must be a phone number with + and country code, in quotes, like '+447700900123'"
 )
 #: The id, not the number, that Meta gives a WhatsApp number; it is part of the routing key.
-phone_number_id = TextPattern(r"\d{5,32}", "must be the id that Meta shows for the number, digits in quotes")
+phone_number_id = TextPattern(r"[0-9]{5,32}", "must be the id that Meta shows for the number, digits in quotes")
 #: A template's id at Gupshup.
 template_id = TextPattern(r"[A-Za-z0-9-]{0,64}", "must be the template's id, letters, digits and dashes")
 #: A template's name at Meta.

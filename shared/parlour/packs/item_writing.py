@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from uuid import UUID
 
 from parlour.documents.pack_import import (
     DocumentImportPlan,
@@ -35,6 +36,7 @@ from parlour.records.record_type import is_backfill_needed
 from parlour.records.write_counts import WriteCounts
 from parlour.search.index.embedders import Vectors
 from parlour.tenancy import config_versions, routing_keys, tenants
+from parlour.tenancy.routing_keys import NO_POLICY, RoutePolicy
 
 type Targets = Mapping[ItemId, JsonObject | None]
 
@@ -98,14 +100,21 @@ def prepare(
 
 
 def write(
-    principal: Principal, tx: Transaction, writing: WritePlan, vectors: Vectors, stored: StoredTenant, now: datetime
+    principal: Principal,
+    tx: Transaction,
+    writing: WritePlan,
+    vectors: Vectors,
+    stored: StoredTenant,
+    now: datetime,
+    routes: RoutePolicy = NO_POLICY,
 ) -> dict[ItemKind, ApplyCounts]:
     """Write everything and return the counts by kind.
 
-    Forbidden for a binding above the principal's clearance, Conflict for a routing key of another tenant.
+    Forbidden for a binding above the principal's clearance, Conflict for a routing key of another tenant,
+    InvalidRequest for a host of the deployment itself.
     """
     counts: dict[ItemKind, ApplyCounts] = {"tenant": _write_tenant(principal, tx, writing, stored, now)}
-    counts |= _write_configuration(principal, tx, writing, stored, now)
+    counts |= _write_configuration(principal, tx, writing, stored, now, routes)
     # Documents and links go before the records that they are about.
     if documents := writing.to_delete("document"):
         delete_pack_documents(principal, tx, [item.name for item in documents], now)
@@ -151,7 +160,7 @@ def _write_daily_cap(principal: Principal, tx: Transaction, fields: JsonObject, 
 
 
 def _write_configuration(
-    principal: Principal, tx: Transaction, writing: WritePlan, stored: StoredTenant, now: datetime
+    principal: Principal, tx: Transaction, writing: WritePlan, stored: StoredTenant, now: datetime, routes: RoutePolicy
 ) -> dict[ItemKind, ApplyCounts]:
     known = stored.configuration
     parts = {item: fields for item, fields in writing.targets.items() if fields is not None}
@@ -167,7 +176,7 @@ def _write_configuration(
         store.upsert_items(tx, one.kind, one.items_to_write, ids, now)
         _record_versions(principal, tx, one, writing.built_in_types, now)
     _schedule_backfills(tx, plans, stored, now)
-    _write_routing_keys(tx, plans, stored)
+    _write_routing_keys(principal, tx, _binding_keys(plans, stored), routes, now)
     counts: dict[ItemKind, ApplyCounts] = {}
     for one in plans:
         deleted = len(writing.to_delete(one.kind))
@@ -182,23 +191,32 @@ def _write_configuration(
     return counts
 
 
-def _write_routing_keys(tx: Transaction, plans: Sequence[ConfigPlan], stored: StoredTenant) -> None:
-    """Let the addresses of the active bindings lead to them, and release all others."""
+def _binding_keys(plans: Sequence[ConfigPlan], stored: StoredTenant) -> dict[str, UUID]:
+    """Return the addresses of the active bindings, each with its binding."""
     ids = plan.item_ids(stored.configuration, list(plans))
     bindings = {part.name: part.config for part in stored.configuration.values() if part.kind == "binding"}
     bindings |= {part.name: part.config for one in plans if one.kind == "binding" for part in one.items_to_write}
-    wanted = {
+    return {
         key: ids["binding", slug]
         for slug, config in bindings.items()
         if config["is_active"]
         for key in drafts.binding_routing_keys(config)
     }
+
+
+def _write_routing_keys(
+    principal: Principal, tx: Transaction, wanted: Mapping[str, UUID], routes: RoutePolicy, now: datetime
+) -> None:
+    """Let the addresses of the active bindings lead to them, or wait for the operator, and release all others."""
+    for key in wanted:
+        routing_keys.require_claimable(key, routes)
     held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
     if held.keys() - wanted.keys():
-        routing_keys.release_keys_except(tx, wanted)
+        routing_keys.release_keys_except(tx, wanted, now)
+    routing_keys.drop_waiting_claims_except(tx, wanted)
     for key, binding_id in sorted(wanted.items()):
         if held.get(key) != binding_id:
-            routing_keys.claim_key(tx, key, binding_id)
+            routing_keys.request_key(principal, tx, key, binding_id, routes, now)
 
 
 def _schedule_backfills(tx: Transaction, plans: Sequence[ConfigPlan], stored: StoredTenant, now: datetime) -> None:

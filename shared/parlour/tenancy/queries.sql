@@ -15,14 +15,60 @@ ON CONFLICT (key) DO UPDATE SET binding_id = excluded.binding_id WHERE routing_k
 RETURNING key, tenant_id, binding_id;
 
 -- name: release_routing_keys
--- Give up this tenant's channel keys except those kept; the key of the tenant itself stays.
-DELETE FROM routing_keys
- WHERE tenant_id = current_tenant() AND key NOT LIKE 'tenant:%%' AND key <> ALL (%(kept)s::text[])
-RETURNING key, tenant_id, binding_id;
+-- Give up this tenant's channel keys except those kept; the key of the tenant itself stays. They are reserved from now on.
+WITH gone AS (
+    DELETE FROM routing_keys
+     WHERE tenant_id = current_tenant() AND key NOT LIKE 'tenant:%%' AND key <> ALL (%(kept)s::text[])
+    RETURNING key, tenant_id, binding_id
+), reserved AS (
+    INSERT INTO routing_claims (tenant_id, key, claimed_at, released_at) SELECT tenant_id, key, %(now)s, %(now)s FROM gone
+    ON CONFLICT (tenant_id, key) DO UPDATE SET binding_id = NULL, released_at = excluded.released_at
+)
+SELECT key, tenant_id, binding_id FROM gone;
+
+-- name: release_routing_key
+-- Give up one key of this tenant without reserving it.
+DELETE FROM routing_keys WHERE tenant_id = current_tenant() AND key = %(key)s;
 
 -- name: list_own_routing_keys
 -- The keys that lead to this tenant.
 SELECT key, tenant_id, binding_id FROM routing_keys WHERE tenant_id = current_tenant() ORDER BY key;
+
+-- name: count_tenants
+-- How many tenants this deployment has; it needs no tenant.
+SELECT count(*) FROM routing_keys WHERE key LIKE 'tenant:%%';
+
+-- name: find_routing_claims
+-- The claims of one key by all tenants; it needs no tenant.
+SELECT key, tenant_id, claimed_at, released_at FROM find_routing_claims(%(key)s);
+
+-- name: list_waiting_routes
+-- The claims of all tenants that wait for the operator, oldest first; it needs no tenant.
+SELECT slug, key FROM list_waiting_routes(%(most)s);
+
+-- name: save_routing_claim
+-- Claim a key for this tenant that leads nowhere until the operator accepts it.
+INSERT INTO routing_claims (tenant_id, key, binding_id, claimed_at)
+VALUES (current_tenant(), %(key)s, %(binding_id)s, %(now)s)
+ON CONFLICT (tenant_id, key) DO UPDATE
+   SET binding_id = excluded.binding_id, released_at = NULL,
+       claimed_at = CASE WHEN routing_claims.released_at IS NULL THEN routing_claims.claimed_at ELSE excluded.claimed_at END;
+
+-- name: drop_waiting_claims
+-- Forget the claims of this tenant that wait and are not in the list.
+DELETE FROM routing_claims
+ WHERE tenant_id = current_tenant() AND released_at IS NULL AND key <> ALL (%(kept)s::text[]);
+
+-- name: drop_routing_claim
+-- Forget this tenant's claim of a key.
+DELETE FROM routing_claims WHERE tenant_id = current_tenant() AND key = %(key)s;
+
+-- name: list_waiting_claims
+-- The claims of this tenant that wait for the operator, oldest first.
+SELECT c.key, c.binding_id, b.slug AS binding, c.claimed_at
+  FROM routing_claims c JOIN bindings b ON b.tenant_id = c.tenant_id AND b.id = c.binding_id
+ WHERE c.released_at IS NULL
+ ORDER BY c.claimed_at, c.key;
 
 -- name: find_tenant
 -- The tenant of this transaction.

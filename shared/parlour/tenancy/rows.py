@@ -50,6 +50,34 @@ class RoutingKey:
 
 
 @dataclass(frozen=True, slots=True)
+class RoutingClaim:
+    """A tenant's claim of a key. released_at: when the tenant gave the key up; None while the claim waits."""
+
+    key: str
+    tenant_id: UUID
+    claimed_at: datetime
+    released_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingClaim:
+    """A claim of one's own that waits for the operator; binding: its slug."""
+
+    key: str
+    binding_id: UUID
+    binding: str
+    claimed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRoute:
+    """A claim of some tenant that waits for the operator; slug: the tenant's."""
+
+    slug: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class User:
     """An end user of a tenant.
 

@@ -19,6 +19,7 @@ from parlour.tenancy.rows import (
     CredentialRow,
     Member,
     RateLimitRow,
+    RoutingClaim,
     RoutingKey,
     Session,
     Tenant,
@@ -26,6 +27,8 @@ from parlour.tenancy.rows import (
     TenantSecret,
     TenantStatus,
     User,
+    WaitingClaim,
+    WaitingRoute,
 )
 
 SQL = Queries.for_module(__file__)
@@ -77,8 +80,41 @@ def claim_routing_key(tx: Transaction, key: str, binding_id: UUID | None) -> Rou
     return tx.first(SQL["claim_routing_key"], RoutingKey, key=key, binding_id=binding_id)
 
 
-def release_routing_keys(tx: Transaction, kept: Collection[str]) -> list[RoutingKey]:
-    return tx.all(SQL["release_routing_keys"], RoutingKey, kept=sorted(kept))
+def release_routing_keys(tx: Transaction, kept: Collection[str], now: datetime) -> list[RoutingKey]:
+    return tx.all(SQL["release_routing_keys"], RoutingKey, kept=sorted(kept), now=now)
+
+
+def release_routing_key(tx: Transaction, key: str) -> None:
+    tx.run(SQL["release_routing_key"], key=key)
+
+
+def count_tenants(tx: Transaction) -> int:
+    count: int = tx.value(SQL["count_tenants"])
+    return count
+
+
+def find_routing_claims(tx: Transaction, key: str) -> list[RoutingClaim]:
+    return tx.all(SQL["find_routing_claims"], RoutingClaim, key=key)
+
+
+def list_waiting_routes(tx: Transaction, most: int) -> list[WaitingRoute]:
+    return tx.all(SQL["list_waiting_routes"], WaitingRoute, most=most)
+
+
+def save_routing_claim(tx: Transaction, key: str, binding_id: UUID, now: datetime) -> None:
+    tx.run(SQL["save_routing_claim"], key=key, binding_id=binding_id, now=now)
+
+
+def drop_waiting_claims(tx: Transaction, kept: Collection[str]) -> None:
+    tx.run(SQL["drop_waiting_claims"], kept=sorted(kept))
+
+
+def drop_routing_claim(tx: Transaction, key: str) -> None:
+    tx.run(SQL["drop_routing_claim"], key=key)
+
+
+def list_waiting_claims(tx: Transaction) -> list[WaitingClaim]:
+    return tx.all(SQL["list_waiting_claims"], WaitingClaim)
 
 
 def list_own_routing_keys(tx: Transaction) -> list[RoutingKey]:

@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from uuid import UUID
 
 import pytest
 
-from parlour.infra.errors import NotFound, QueueUnavailable
+from parlour.infra.errors import Conflict, NotFound, QueueUnavailable
 from parlour.infra.postgres import Database
-from parlour.tenancy import tenants
+from parlour.tenancy import routing_keys, store, tenants
+from parlour.tenancy.routing_keys import NO_POLICY
 from tests.conversation_harness import PHONE, ConversationHarness
 
 
@@ -84,6 +86,20 @@ def test_an_unknown_number_is_acknowledged_and_counted(
     assert conversation.send_whatsapp("Hello?", to=to) == "routing_key_unknown"
     assert conversation.query("SELECT count(*) FROM messages") == [(0,)]
     assert '"UnknownNumber":[1.0]' in capsys.readouterr().out
+
+
+def test_a_message_to_a_number_that_waits_is_kept_until_it_is_accepted(
+    conversation: ConversationHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, now, operator, to = conversation.database.run, conversation.clock(), conversation.admin, "gupshup:AcmeApp"
+    ((binding,),) = conversation.query("SELECT id FROM bindings WHERE slug = 'site-desk'")
+    run(operator, lambda tx: store.save_routing_claim(tx, to, UUID(str(binding)), now))
+    with pytest.raises(Conflict, match="routes accept"):  # the queue keeps it among its dead letters
+        conversation.send_whatsapp("Hello?", to=to)
+    assert conversation.send_whatsapp("", to=to, kind="status") == "routing_key_unknown"
+    assert '"UnknownNumber":[1.0]' in capsys.readouterr().out
+    run(operator, lambda tx: routing_keys.accept_claim(operator, tx, to, NO_POLICY, now))
+    assert conversation.send_whatsapp("Hello?", to=to) == "stored"
 
 
 def test_a_binding_that_is_switched_off_is_an_unknown_number(conversation: ConversationHarness) -> None:

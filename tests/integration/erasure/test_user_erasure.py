@@ -40,6 +40,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "members",
         "rate_limits",
         "reembeddings",
+        "routing_claims",
         "routing_keys",
         "schema_migrations",
         "secrets",

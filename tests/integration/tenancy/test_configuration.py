@@ -139,12 +139,12 @@ def test_a_text_that_cannot_be_a_key_is_refused(database: Database, acme: Sample
 
 
 def test_releasing_keeps_what_is_kept_and_the_tenants_own_key(
-    database: Database, acme: SampleTenant, brick: SampleTenant
+    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        assert routing_keys.release_keys_except(tx, ["gupshup:acme"]) == ["web:acme.example.com"]
+        assert routing_keys.release_keys_except(tx, ["gupshup:acme"], now) == ["web:acme.example.com"]
         assert [route.key for route in routing_keys.list_own_keys(tx)] == ["gupshup:acme", "tenant:acme"]
-        assert routing_keys.release_keys_except(tx, []) == ["gupshup:acme"]
+        assert routing_keys.release_keys_except(tx, [], now) == ["gupshup:acme"]
     with database.transaction(brick.tenant_id) as tx:
         assert [route.key for route in routing_keys.list_own_keys(tx)] == [
             "gupshup:brick",

@@ -15,6 +15,7 @@ import { decisionsOn } from "./decisions";
 const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   no_model_calls: { label: "No model calls", tone: "bad" },
   failing_agent_loop: { label: "Failing agent loop", tone: "bad" },
+  waiting_route: { label: "Host or number not accepted", tone: "warning" },
   unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
   unknown_delivery: { label: "Unknown delivery", tone: "warning" },
   held_reply: { label: "Held reply", tone: "warning" },
@@ -73,12 +74,18 @@ export function ItemCards({ items, onDone }: { items: readonly InboxItem[]; onDo
   return (
     <ul class="inbox-list">
       {items.map((item) => (
-        <li key={"id" in item ? item.id : "binding" in item ? item.binding + item.function : item.kind}>
+        <li key={keyOf(item)}>
           <Card item={item} onDone={onDone} />
         </li>
       ))}
     </ul>
   );
+}
+
+function keyOf(item: InboxItem): string {
+  if ("id" in item) return item.id;
+  if (item.kind === "waiting_route") return item.key;
+  return item.kind === "failing_agent_loop" ? item.binding + item.function : item.kind;
 }
 
 function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => void }) {
@@ -122,7 +129,7 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
           >
             Conversation
           </LinkButton>
-        ) : item.kind === "failing_agent_loop" ? (
+        ) : item.kind === "failing_agent_loop" || item.kind === "waiting_route" ? (
           <LinkButton icon="bot" href={to(["agents"])}>
             Agents
           </LinkButton>

@@ -30,6 +30,7 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
       return [failedReplyDecision(item)];
     case "waiting_reply":
     case "failing_agent_loop":
+    case "waiting_route":
     case "no_model_calls":
       return [];
   }

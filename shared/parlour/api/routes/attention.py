@@ -28,7 +28,7 @@ from parlour.jobs import work_due
 from parlour.models import agent_loops, spend
 from parlour.notifications import notifications
 from parlour.principal import Principal
-from parlour.tenancy import audit, roles, users
+from parlour.tenancy import audit, roles, routing_keys, users
 from parlour.tools import calls
 from parlour.tools.calls import EndedCall, UnknownCall
 
@@ -62,6 +62,7 @@ def list_attention_items(
         parked = failed_turns.list_failed_turns(who, tx, most, session_id)
         undelivered = notifications.list_problems(who, tx, most, session_id)
         failing = [] if session_id else agent_loops.list_failing_loops(who, tx, caller.now, most)
+        claims = [] if session_id else routing_keys.list_waiting_claims(tx)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
     spend_today = attention_items.spend_view(today)
     stopped = attention_items.no_model_calls_item(spend_today)
@@ -72,9 +73,10 @@ def list_attention_items(
         *map(attention_items.failed_turn_item, parked[:_MAX_ITEMS]),
         *map(attention_items.notification_item, undelivered[:_MAX_ITEMS]),
         *map(attention_items.failing_loop_item, failing[:_MAX_ITEMS]),
+        *map(attention_items.waiting_route_item, claims[:_MAX_ITEMS]),
     ]
     found = {"tool_calls": len(unknown), "replies": len(stuck), "waiting": len(waiting), "turns": len(parked)}
-    found |= {"notifications": len(undelivered), "agent_loops": len(failing)}
+    found |= {"notifications": len(undelivered), "agent_loops": len(failing), "routes": len(claims)}
     shown = {name: min(count, _MAX_ITEMS) for name, count in found.items()} | {"spend": int(stopped is not None)}
     return AttentionPageView(
         items=[*([stopped] if stopped else []), *sorted(items, key=lambda item: item.at)],

@@ -18,6 +18,9 @@ from parlour.api.configuration_schemas import (
     PackUndo,
     PackUndoneView,
     PackView,
+    RouteAcceptance,
+    RouteListView,
+    RouteView,
     SecretListView,
     SecretView,
     StatusChange,
@@ -37,7 +40,7 @@ from parlour.packs.prune import prune_pack
 from parlour.packs.status import read_status
 from parlour.packs.undo import undo_apply
 from parlour.principal import Principal
-from parlour.tenancy import bindings, roles, tenant_secrets, tenants
+from parlour.tenancy import bindings, roles, routing_keys, tenant_secrets, tenants
 from parlour.tenancy.authentication import Credentials
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
@@ -49,7 +52,9 @@ def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredent
     otherwise. The operator's key makes a tenant that is not there."""
     now = services.clock()
     choices = {(one.item, one.field): one.choice for one in pack.decisions}
-    options = ApplyOptions(Decisions(pack.conflicts, choices), prune=pack.prune, dry_run=pack.dry_run)
+    options = ApplyOptions(
+        Decisions(pack.conflicts, choices), prune=pack.prune, dry_run=pack.dry_run, routes=services.route_policy
+    )
     with services.databases.borrow() as database:
         principal = _authenticate_applier(services, database, given, now)
         roles.require_role(principal, "admin")
@@ -107,6 +112,38 @@ def list_bindings(caller: Viewer) -> BindingListView:
     with caller.transaction() as tx:
         found = bindings.list_active_bindings(tx)
     return BindingListView(bindings=[BindingView.model_validate(binding) for binding in found])
+
+
+@router.get("/routes")
+def list_routes(caller: Viewer) -> RouteListView:
+    """List the hosts and numbers that lead to the tenant, and those that wait for the operator."""
+    with caller.transaction() as tx:
+        slugs = {binding.id: binding.slug for binding in bindings.list_active_bindings(tx)}
+        active = [
+            RouteView(key=route.key, binding=slugs.get(route.binding_id, ""), state="active")
+            for route in routing_keys.list_own_keys(tx)
+            if route.binding_id
+        ]
+        waiting = [
+            RouteView(key=claim.key, binding=claim.binding, state="waiting")
+            for claim in routing_keys.list_waiting_claims(tx)
+        ]
+    return RouteListView(routes=[*waiting, *active])
+
+
+@router.post("/routes/accept")
+def accept_route(wanted: RouteAcceptance, caller: Admin) -> RouteView:
+    """Let a host or number that waits lead to the tenant. Only the operator may, after a look at whose it is."""
+    with caller.transaction() as tx:
+        claim = routing_keys.accept_claim(
+            caller.principal,
+            tx,
+            wanted.key,
+            caller.dependencies.route_policy,
+            caller.now,
+            ends_reservation=wanted.end_reservation,
+        )
+    return RouteView(key=claim.key, binding=claim.binding, state="active")
 
 
 @router.get("/secrets")

@@ -22,7 +22,7 @@ from parlour.infra.postgres import Database
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.tenancy import bindings, routing_keys, tenants
 from parlour.tenancy.bindings import Binding
-from parlour.tenancy.routing_keys import RoutingKey
+from parlour.tenancy.routing_keys import RoutePolicy, RoutingKey
 from parlour.tenancy.tenants import Tenant
 
 router = APIRouter(tags=["console"])
@@ -60,7 +60,7 @@ def get_health() -> HealthView:
 def redirect_to_page(request: Request, services: AppDependencies) -> RedirectResponse:
     """Return the way to the chat at an agent's own host, else to the console; relative, below a stage's prefix."""
     with services.databases.borrow() as database:
-        route = _find_host(database, request)
+        route = _find_host(database, request, services.route_policy)
     return RedirectResponse("console/chat.html" if route else "console/")
 
 
@@ -77,7 +77,7 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
     An agent's own host offers that agent alone.
     """
     with services.databases.borrow() as database:
-        route = _find_host(database, request)
+        route = _find_host(database, request, services.route_policy)
         owner = _get_tenant(database, route.tenant_id) if route else None
         shown = () if owner else services.showcase_tenants
         found = [owner] if owner else list(filter(None, (tenants.find_tenant_by_slug(database, one) for one in shown)))
@@ -101,9 +101,12 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
     )
 
 
-def _find_host(database: Database, request: Request) -> RoutingKey | None:
+def _find_host(database: Database, request: Request, policy: RoutePolicy) -> RoutingKey | None:
+    key = routing_keys.web_key(request.headers.get("host", ""))
+    if policy.is_own_host(key):
+        return None
     with database.transaction(None) as tx:
-        return routing_keys.find_routing_key(tx, routing_keys.web_key(request.headers.get("host", "")))
+        return routing_keys.find_routing_key(tx, key)
 
 
 def _get_tenant(database: Database, tenant_id: UUID) -> Tenant | None:
