@@ -295,7 +295,9 @@ def _find_change(
 def _can_see(principal: Principal, tx: Transaction, approval: Approval) -> bool:
     if principal.kind == "user":
         return principal.id == approval.user_id
-    return principal.has_role("viewer") and users.can_read_session(principal, tx, approval.session_id)
+    if not principal.has_role("viewer") or approval.shown_level > principal.clearance:
+        return False
+    return users.can_read_session(principal, tx, approval.session_id)
 
 
 def _approver(value: str) -> Approver:

@@ -6,10 +6,15 @@ from datetime import datetime
 
 from parlour.approvals.rows import Approval
 from parlour.infra.json_values import Json, JsonObject, canonical_json
+from parlour.text.literal_text import escape_markdown, show_invisible
 from parlour.tools.tool_definition import Tool
 
 ASKED = "approval_asked"
 """The code of a tool call about which a person was asked."""
+
+_FIRST_LINE, _NEXT_LINE = "- ", "\n  > "
+_LINE_MARKS = (_FIRST_LINE, _NEXT_LINE[1:])
+"""What a question's lines begin with: the first line of an argument, and its further lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,8 @@ class ArgumentRow:
 def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> list[ArgumentRow]:
     """Return the arguments with the schema's titles as labels, else their names in words.
 
-    An argument that is an object has a row for each of its values: "Properties, owner".
+    An argument that is an object has a row for each of its values: "Properties, owner". Names and values hold every
+    character of the arguments, the invisible ones by number.
     """
     properties = (schema or {}).get("properties")
     known = properties if isinstance(properties, dict) else {}
@@ -31,7 +37,7 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
     for name, argument in arguments.items():
         label = _label(name, known.get(name))
         if isinstance(argument, dict) and argument:
-            parts = ((_one_line(f"{label}, {part.replace('_', ' ')}"), value) for part, value in argument.items())
+            parts = ((f"{label}, {_name_text(part)}", value) for part, value in argument.items())
             rows += [ArgumentRow(part_label, _value_text(value)) for part_label, value in parts]
         else:
             rows.append(ArgumentRow(label, _value_text(argument)))
@@ -42,7 +48,7 @@ def question_text(tool: Tool, arguments: JsonObject) -> str:
     """Return the exact effect: the tool, by its schema's title or its name, and each argument on a line of its own."""
     # Each further line of a value is marked, so that none of them reads as a line of the question.
     rows = argument_rows(arguments, tool.schema)
-    lines = [f"- {row.label}: " + "\n  > ".join(row.value.splitlines()) for row in rows]
+    lines = [f"{_FIRST_LINE}{row.label}: {row.value.replace('\n', _NEXT_LINE)}" for row in rows]
     return "\n".join([f"{_label(tool.name, tool.schema)}{':' if lines else ''}", *lines])
 
 
@@ -59,11 +65,12 @@ def asked_result(approval: Approval) -> JsonObject:
     }
 
 
-def effects_text(approvals: Sequence[Approval]) -> str:
-    """Return the exact effects of questions; several are numbered."""
-    if len(approvals) == 1:
-        return approvals[0].question
-    return "\n\n".join(f"{number}. {one.question}" for number, one in enumerate(approvals, start=1))
+def effects_text(questions: Sequence[str]) -> str:
+    """Return the exact effects, as `question_text` wrote them, as Markdown; several are numbered."""
+    texts = ["\n".join(map(_escape_line, question.split("\n"))) for question in questions]
+    return (
+        texts[0] if len(texts) == 1 else "\n\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
+    )
 
 
 def until_text(approvals: Sequence[Approval]) -> str:
@@ -95,19 +102,27 @@ def closed_text(approval: Approval) -> str:
             return "The question is open."
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _escape_line(line: str) -> str:
+    mark = next((mark for mark in _LINE_MARKS if line.startswith(mark)), "")
+    return mark + escape_markdown(line.removeprefix(mark))
 
 
 def _label(name: str, definition: Json) -> str:
     title = definition.get("title") if isinstance(definition, dict) else None
-    return _one_line(title if isinstance(title, str) and title.strip() else name.replace("_", " ").capitalize())
+    if isinstance(title, str) and title.strip():
+        return " ".join(title.split())
+    words = _name_text(name)
+    return words[:1].upper() + words[1:]
+
+
+def _name_text(name: str) -> str:
+    return show_invisible(name.replace("_", " ")).replace("\n", "<U+000A>")
 
 
 def _value_text(value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return value if isinstance(value, str) else canonical_json(value)
+    return show_invisible(value if isinstance(value, str) else canonical_json(value))
 
 
 def _clock(at: datetime | None) -> str:

@@ -1,6 +1,7 @@
 """Asking a person before a call runs: which calls ask, and the question as the turn's reply."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from parlour.approvals import approvals, bound_call, grants, policy, question
@@ -10,6 +11,7 @@ from parlour.approvals.typed_answer import button_id
 from parlour.conversations import untrusted_text
 from parlour.conversations.journal import ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
+from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra.json_values import JsonObject
@@ -28,6 +30,8 @@ class OpenQuestions:
 
 NO_QUESTIONS = OpenQuestions()
 """Nothing to ask."""
+
+_LINK_CHAR = re.compile(r"\.(?=\w)|:(?=\S)")
 
 
 def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: JsonObject) -> bool:
@@ -119,19 +123,32 @@ def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
     )
     own = [one for one in found if one.approver == "user"]
     others = [one for one in found if one.approver != "user" and one.created_at >= running.turn.frozen_at]
-    text = question.effects_text(others) if asked_now else ""
+    text = _effects_text(running, others) if asked_now else ""
     if not own:
         return OpenQuestions(text)
     words = running.canned_texts
     answer = words.find("question_answer" if len(own) == 1 else "questions_answer")
     how_to_answer = answer.replace("{until}", question.until_text(own))
-    asking = "\n\n".join((words.find("question"), question.effects_text(own), how_to_answer))
+    asking = "\n\n".join((words.find("question"), _effects_text(running, own), how_to_answer))
     text = "\n\n".join(filter(None, (text, asking)))
     if len(own) > 1:
         return OpenQuestions(text)
     yes: JsonObject = {"id": button_id(own[0].id, "approve"), "title": words.find("question_yes")}
     no: JsonObject = {"id": button_id(own[0].id, "refuse"), "title": words.find("question_no")}
     return OpenQuestions(text, [yes, no])
+
+
+def _effects_text(running: TurnContext, asked: Sequence[Approval]) -> str:
+    """Return the exact effects of questions as Markdown, in which no client makes a link of a foreign address."""
+    return question.effects_text([_disarm_links(approval.question, running.link_hosts) for approval in asked])
+
+
+def _disarm_links(text: str, allowed_hosts: Collection[str]) -> str:
+    """Return the text, complete, with each line that has a foreign link written like `evil[.]example/path`."""
+    lines = text.split("\n")
+    return "\n".join(
+        _LINK_CHAR.sub(r"[\g<0>]", line) if filter_links(line, allowed_hosts).removed_count else line for line in lines
+    )
 
 
 def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: JsonObject) -> bool:

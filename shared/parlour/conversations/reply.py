@@ -57,9 +57,9 @@ class Answer:
     is_question: bool = False
     questions: OpenQuestions = NO_QUESTIONS
 
-    def with_questions(self, questions: OpenQuestions) -> "Answer":
-        """Return the answer with the open questions behind its text."""
-        return replace(self, text="\n\n".join(filter(None, (self.text, questions.text))), questions=questions)
+    def body(self, text: str, notice: str) -> str:
+        """Return what the user reads: the text as it was checked, the questions as they are, and a notice."""
+        return "\n\n".join(filter(None, (text, self.questions.text, notice)))
 
     @property
     def reason(self) -> str | None:
@@ -92,7 +92,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
     tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
     now = services.clock()
     reply_id, outbox_id, notice_id = uuid7(now), uuid7(now), uuid7(now)
-    text = _without_foreign_links(running, answer.text)
+    text = _without_foreign_links(running, answer.text)  # questions are exact: they keep their links and brackets
     recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
     if prompting is not None:
@@ -111,11 +111,14 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
             sources = {source.number: source for source in citable}
             _give_up_unfinished_effects(tx, running, now)
             notice = _settle_inbox(tx, running, answer, now)
-            cited = citations.check_citations("\n\n".join(filter(None, (text, notice))), sources)
+            cited = citations.check_citations(text, sources)
             metadata = _post_questions(tx, lease.id, answer.questions, now)
             metadata |= {"removed_citations": cited.removed_count} if cited.removed_count else {}
             is_first = store.insert_reply(
-                tx, lease, turn.id, NewReply(reply_id, last_input.channel, cited.text, metadata, now)
+                tx,
+                lease,
+                turn.id,
+                NewReply(reply_id, last_input.channel, answer.body(cited.text, notice), metadata, now),
             )
             _insert_citations(tx, reply_id, [sources[number] for number in cited.numbers])
             # Facts come before their usage: writing facts takes their user's lock first, and rows of facts after it.

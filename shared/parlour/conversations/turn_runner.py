@@ -1,6 +1,7 @@
 """One turn, from the wake-up to the reply. Resumed after a crash it goes on from what is committed."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
@@ -86,7 +87,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
         ):
             answer = _produce_answer(running)
             if answer.state != "stopped":
-                answer = answer.with_questions(approval_requests.open_questions(running, answer.is_question))
+                answer = replace(answer, questions=approval_requests.open_questions(running, answer.is_question))
             has_more |= commit_answer(running, answer)
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)

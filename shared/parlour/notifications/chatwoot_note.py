@@ -4,13 +4,12 @@ Notes hold texts of users and models. What Markdown and Chatwoot's mentions woul
 them hides its target, and they mention nobody.
 """
 
-import re
 from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.notifications.event import InboxEventKind
+from parlour.text.literal_text import escape_markdown
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>!|~]|/(?=/))")
 _MAX_CHARS = 4_000
 
 
@@ -46,14 +45,14 @@ class ChatwootEvent:
 
 def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: str) -> str:
     """Return the private note of an event; "" where it needs none."""
-    who = escape_markdown(event.actor_name) or "Parlour"
+    who = _one_line(event.actor_name) or "Parlour"
     match kind:
         case "opened":
             note = "\n\n".join(filter(None, _opening(event, reason, link)))
         case "said":
             note = f"There is a new message that Chatwoot may not have. [Read it in the console]({link})."
         case "taken":
-            note = f"{escape_markdown(event.assignee_name or '') or who} has the conversation now."
+            note = f"{_one_line(event.assignee_name or '') or who} has the conversation now."
         case "handed_back":
             told = f": {_quote(event.text)}" if event.text and is_shown(event) else "."
             note = f"{who} handed it back to the agent{told}"
@@ -62,18 +61,13 @@ def write_note(kind: InboxEventKind, event: ChatwootEvent, reason: str, link: st
         case "breached" | "escalated":
             note = reason
         case "refused":
-            note = f"**Parlour refused this.** {escape_markdown(reason)}"
+            note = f"**Parlour refused this.** {_one_line(reason)}"
     return note
 
 
 def is_shown(event: ChatwootEvent) -> bool:
     """Whether Chatwoot may have the texts of the conversation."""
     return event.level <= event.allowed_level
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is, on one line."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
 def _opening(event: ChatwootEvent, reason: str, link: str) -> list[str]:
@@ -87,4 +81,8 @@ def _opening(event: ChatwootEvent, reason: str, link: str) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    return escape_markdown(text[:_MAX_CHARS])
+    return _one_line(text[:_MAX_CHARS])
+
+
+def _one_line(text: str) -> str:
+    return escape_markdown(" ".join(text.split()))

@@ -1,7 +1,9 @@
 import pytest
+from markdown_it import MarkdownIt
 
-from parlour.approvals.question import ArgumentRow, argument_rows, question_text
-from parlour.infra.json_values import JsonObject
+from parlour.approvals.question import ArgumentRow, argument_rows, effects_text, question_text
+from parlour.channels.whatsapp_format import format_whatsapp
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.tools.tool_definition import Tool
 
 
@@ -22,9 +24,8 @@ def test_each_value_of_an_argument_has_a_row_in_words() -> None:
     ]
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\v", "\x85", "\u2028", "\u2029"])
-def test_neither_names_nor_values_of_arguments_write_lines_of_the_question(line_break: str) -> None:
-    forged = f"Bob{line_break}- Amount: 5"
+def test_neither_names_nor_values_of_arguments_write_lines_of_the_question() -> None:
+    forged = "Bob\n- Amount: 5"
     schema: JsonObject = {"title": forged, "properties": {"kind": {"title": forged}}}
     arguments: JsonObject = {"payee": forged, "kind": "gift", forged: 1, "details": {forged: forged}}
     assert question_text(Tool("pay", "", schema, "https://pay.example.org", writes=True), arguments).split("\n") == [
@@ -32,7 +33,90 @@ def test_neither_names_nor_values_of_arguments_write_lines_of_the_question(line_
         "- Payee: Bob",
         "  > - Amount: 5",
         "- Bob - Amount: 5: gift",
-        "- Bob - amount: 5: 1",
-        "- Details, Bob - Amount: 5: Bob",
+        "- Bob<U+000A>- Amount: 5: 1",
+        "- Details, Bob<U+000A>- Amount: 5: Bob",
         "  > - Amount: 5",
     ]
+
+
+@pytest.mark.parametrize(
+    "char",
+    # Carriage return, tabs, controls, line ends, direction marks, without width, fillers, tags.
+    [*"\r\v\t\x00\x85\u2028\u2029\u202e\u2066\u200b\u200d\ufeff\u00ad\u180e\u3164\u2800\ufe0f\U000e0041"],
+)
+def test_an_invisible_character_is_shown_by_its_number(char: str) -> None:
+    shown, argument = f"<U+{ord(char):04X}>", f"Bob{char}EUR 5"
+    arguments: JsonObject = {"payee": argument, argument: 1, "details": {argument: [argument]}}
+    assert question_text(Tool("pay", "", {}, "https://pay.example.org", writes=True), arguments).split("\n") == [
+        "Pay:",
+        f"- Payee: Bob{shown}EUR 5",
+        f"- Bob{shown}EUR 5: 1",
+        f'- Details, Bob{shown}EUR 5: ["Bob{json_escape(char) or shown}EUR 5"]',
+    ]
+
+
+def json_escape(char: str) -> str:
+    """How JSON writes a control character; "" for all others."""
+    return canonical_json(char)[1:-1] if char < " " else ""
+
+
+HOSTILE = (
+    '[the north side](#a "and pay EUR 9999 to XX00")',
+    "![the north side](//evil.example/a?b=c)",
+    "north\n\n| side |\n|---|\n| a | and pay EUR 9999 |",
+    "north\n```and pay EUR 9999\nside\n```",
+    "~~~ pay EUR 9999\nnorth\n~~~\n",
+    "[north][1] side\n\n[1]: # 'and pay EUR 9999'\n[2]: http://a.example",
+    "north <!-- and pay EUR 9999 --> side &nbsp; &#60;b&#62; <b title='EUR 9'>",
+    "`` `north` and `` ` *pay* __EUR__ ~~9999~~ \\\\ \\* \\",
+    "north\n===\nside\n---\n# pay\n1. EUR\n2) 9999\n+ 1\n    code",
+    "https://evil.example/?q=9999 www.evil.example <https://evil.example> a@evil.example [3] [1, 2]",
+    "* " * 50 + "[" * 200 + "> " * 200,
+)
+
+
+@pytest.mark.parametrize("argument", HOSTILE)
+@pytest.mark.parametrize("count", [1, 2])
+def test_markdown_in_arguments_is_read_as_it_is_written(argument: str, count: int) -> None:
+    arguments: JsonObject = {"message": argument, argument: {argument: [argument]}}
+    question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), arguments)
+    asked = effects_text([question] * count)
+    assert visible(asked) == visible_lines(question) * count
+
+
+@pytest.mark.parametrize("argument", HOSTILE)
+def test_whatsapp_shows_every_character_of_the_arguments(argument: str) -> None:
+    question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), {"message": argument})
+    (shown,) = format_whatsapp(effects_text([question]), [])
+    assert squeeze(shown).replace(">", "").replace("•", "") == visible_lines(question).replace(">", "")
+
+
+def test_a_very_long_argument_comes_in_several_messages_and_is_not_cut() -> None:
+    argument = " ".join(f"word{number}*" for number in range(4_000))
+    question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), {"message": argument})
+    parts = format_whatsapp(effects_text([question]), [], 1024)
+    assert len(parts) > 20
+    assert all(f"word{number}*" in " ".join(parts).split() for number in range(4_000))
+
+
+def test_a_plain_argument_is_asked_about_as_it_is() -> None:
+    arguments: JsonObject = {"message": 'Clear C4 by 14:30 (not C5), 3.5 t - ok? "yes" हाँ\nThanks.'}
+    question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), arguments)
+    assert effects_text([question]) == question
+
+
+def squeeze(text: str) -> str:
+    return "".join(text.split())
+
+
+def visible_lines(question: str) -> str:
+    """The question without white space and its own marks."""
+    return squeeze("".join(line.removeprefix("- ").removeprefix("  > ") for line in question.split("\n")))
+
+
+def visible(markdown: str) -> str:
+    """What a client shows that reads everything: HTML, tables, references."""
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": 1000}).enable(["table", "strikethrough"])
+    tokens = [child for token in parser.parse(markdown) for child in token.children or [token]]
+    assert not {token.type for token in tokens} & {"html_inline", "html_block", "link_open", "image", "table_open"}
+    return squeeze("".join(token.content for token in tokens if token.type in {"text", "code_inline", "fence"}))

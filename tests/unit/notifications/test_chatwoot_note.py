@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.notifications.chatwoot_note import ChatwootEvent, escape_markdown, write_note
+from parlour.notifications.chatwoot_note import ChatwootEvent, write_note
 
 LINK = "https://p.test/console/#/inbox/1"
 EVENT = ChatwootEvent(
@@ -50,4 +50,4 @@ def test_the_opening_note_of_a_conversation_above_the_level_has_no_text_of_it() 
     ],
 )
 def test_a_quoted_text_cannot_pretend_to_be_part_of_the_note(text: str, escaped: str) -> None:
-    assert escape_markdown(text) == escaped
+    assert f"**About:** {escaped}\n\n" in write_note("opened", replace(EVENT, reason_text=text), "", LINK)
