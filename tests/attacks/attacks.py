@@ -428,6 +428,20 @@ ATTACKS = (
         limit_attacks.office_is_answered,
     ),
     Attack(
+        "visitors of one address hold all streams",
+        "open-streams",
+        limit_attacks.streams_are_all_held,
+        "a visitor follows in two windows",
+        limit_attacks.two_windows_are_followed,
+    ),
+    Attack(
+        "a visitor opens sessions without end",
+        "unused-sessions",
+        limit_attacks.sessions_pile_up,
+        "a session with a message stays",
+        limit_attacks.session_with_a_message_stays,
+    ),
+    Attack(
         "visitors spend the tenant's day",
         "anonymous-share",
         _visitors_spend_the_day,

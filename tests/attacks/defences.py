@@ -17,7 +17,7 @@ from parlour.infra.postgres import Transaction
 from parlour.models import spend
 from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
-from parlour.tenancy import access, rate_limits, roles, routing_keys, users
+from parlour.tenancy import access, open_streams, rate_limits, roles, routing_keys, users
 from parlour.tenancy import store as tenancy_store
 from parlour.tenancy.limits import Limits
 from parlour.tools import effects
@@ -63,6 +63,15 @@ def _take_from_every_bucket(_desk: ConversationHarness, stack: ExitStack) -> Non
 
 def _give_addresses_all(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(spend, "ADDRESS_PART", Decimal(1)))
+
+
+def _follow_without_end(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(open_streams, "MAX_VISITOR_STREAMS", 100))
+    stack.enter_context(patch.object(Limits, "address_streams", 100))
+
+
+def _keep_unused_sessions(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(users, "MAX_UNUSED_SESSIONS", 1_000))
 
 
 def _share_the_cap(_desk: ConversationHarness, stack: ExitStack) -> None:
@@ -120,6 +129,8 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "rate-limits": _take_everything,
     "narrow-limits": _take_from_every_bucket,
     "address-part": _give_addresses_all,
+    "open-streams": _follow_without_end,
+    "unused-sessions": _keep_unused_sessions,
     "anonymous-share": _share_the_cap,
     "token-epoch": _keep_tokens,
     "links": _keep_links,

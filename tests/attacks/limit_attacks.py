@@ -8,8 +8,8 @@ from parlour.infra.errors import AnonymousShareSpent
 from parlour.infra.ids import uuid7
 from parlour.models import spend
 from parlour.models.spend import Reservation
-from parlour.tenancy import rate_limits
-from parlour.tenancy.limits import Limits, message_limits
+from parlour.tenancy import open_streams, rate_limits, users
+from parlour.tenancy.limits import DEFAULT_LIMITS, Limits, message_limits
 from tests.conversation_harness import ConversationHarness
 
 _LIMITS = Limits(visitor_per_minute=3, address_per_minute=6, binding_per_minute=9)
@@ -61,3 +61,41 @@ def address_spends_the_day(desk: ConversationHarness) -> bool:
 
 def office_is_answered(desk: ConversationHarness) -> bool:
     return all(_call(desk, "office") for _ in range(30))
+
+
+def _follow(desk: ConversationHarness, visitor_id: UUID, address: str) -> bool:
+    """Whether the visitor gets a stream that nobody ends."""
+    now = desk.clock()
+    with desk.database.transaction(desk.admin) as tx:
+        return open_streams.open_stream(tx, uuid7(now), visitor_id, DEFAULT_LIMITS, address, now)
+
+
+def streams_are_all_held(desk: ConversationHarness) -> bool:
+    """Visitors of one address open streams until a deployment has none left: it serves 50."""
+    visitors = [visitor.id for visitor in (desk.create_visitor() for _ in range(10)) if visitor.id]
+    return sum(_follow(desk, visitor_id, "flood") for visitor_id in visitors * 6) >= 50
+
+
+def two_windows_are_followed(desk: ConversationHarness) -> bool:
+    visitor_id = desk.create_visitor().id
+    return visitor_id is not None and _follow(desk, visitor_id, "home") and _follow(desk, visitor_id, "home")
+
+
+def sessions_pile_up(desk: ConversationHarness) -> bool:
+    visitor = desk.create_visitor()
+    ((binding_id,),) = desk.query("SELECT id FROM bindings WHERE slug = 'site-desk'")
+    for _ in range(60):
+        with desk.database.transaction(visitor) as tx:
+            users.open_session(visitor, tx, binding_id=UUID(str(binding_id)), now=desk.clock())
+    return desk.query(f"SELECT count(*) > 20 FROM sessions WHERE user_id = '{visitor.id}'") == [(True,)]
+
+
+def session_with_a_message_stays(desk: ConversationHarness) -> bool:
+    visitor = desk.create_visitor()
+    session_id = desk.find_session(visitor)
+    desk.send_web(visitor, session_id, "Hello")
+    ((binding_id,),) = desk.query("SELECT id FROM bindings WHERE slug = 'site-desk'")
+    for _ in range(30):
+        with desk.database.transaction(visitor) as tx:
+            users.open_session(visitor, tx, binding_id=UUID(str(binding_id)), now=desk.clock())
+    return desk.query(f"SELECT body FROM messages WHERE session_id = '{session_id}'") == [("Hello",)]

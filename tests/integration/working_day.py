@@ -29,9 +29,19 @@ from parlour.infra.postgres import Transaction
 from parlour.models import agent_loops, cost_report, spend
 from parlour.models.spend import Reservation
 from parlour.principal import system_principal
-from parlour.tenancy import api_keys, audit, members, rate_limits, routing_keys, tenant_secrets, tenants, users
+from parlour.tenancy import (
+    api_keys,
+    audit,
+    members,
+    open_streams,
+    rate_limits,
+    routing_keys,
+    tenant_secrets,
+    tenants,
+    users,
+)
 from parlour.tenancy.authentication import Authenticator, Credentials
-from parlour.tenancy.limits import RateLimit
+from parlour.tenancy.limits import DEFAULT_LIMITS, RateLimit
 from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.visitor_tokens import VisitorClaims
 from tests.conversation_harness import ConversationHarness, search_call, text_answer
@@ -159,7 +169,8 @@ def play_working_day(conversation: ConversationHarness) -> None:
 
 def administer_tenant(conversation: ConversationHarness) -> None:
     """Members and keys come, change and go; the tenant is renamed and paused; all of it can be read back."""
-    admin = conversation.admin
+    admin, visitor_id = conversation.admin, conversation.create_visitor().id
+    assert visitor_id
     conversation.database.run(None, routing_keys.count_tenants_with_numbers)
     with conversation.database.transaction(admin) as tx:
         member = members.add_member(
@@ -179,10 +190,12 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50).rows
         assert tenant_secrets.list_secrets(admin, tx)
-        bucket = RateLimit("visitor", "day", 2)
+        bucket, stream_id = RateLimit("visitor", "day", 2), uuid7(conversation.clock())
         assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
         assert rate_limits.should_notify(tx, bucket, conversation.clock())
         assert rate_limits.list_limits(admin, tx, 10).rows
+        assert open_streams.open_stream(tx, stream_id, visitor_id, DEFAULT_LIMITS, "home", conversation.clock())
+        open_streams.close_stream(tx, stream_id)
     sign_in_everybody(conversation, key.text)
     with conversation.database.transaction(admin) as tx:
         assert api_keys.list_keys(admin, tx).rows

@@ -1,9 +1,10 @@
 """Who is calling, and what an endpoint of theirs works with."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -11,14 +12,15 @@ from fastapi import Depends, Request
 
 from parlour.api.dependencies import ApiDependencies
 from parlour.infra import log
-from parlour.infra.errors import Forbidden, NotFound, QueueUnavailable
+from parlour.infra.errors import Forbidden, NotFound, ParlourError, QueueUnavailable, RateLimited
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.search.index import scheduling
 from parlour.search.index.embedders import Embedder
-from parlour.tenancy import rate_limits, roles, users
+from parlour.tenancy import open_streams, rate_limits, roles, users
 from parlour.tenancy.authentication import AuthenticatedCaller, Credentials, VisitorClaims, act_as_user
-from parlour.tenancy.limits import hash_address, message_limits, stream_limits
+from parlour.tenancy.limits import hash_address, message_limits, request_limits, stream_limits
 from parlour.tenancy.users import Session
 
 
@@ -77,6 +79,13 @@ class Caller:
         with self.dependencies.databases.borrow() as database:
             rate_limits.require_tokens(database, self.principal, wanted, self.now)
 
+    def require_request_tokens(self) -> None:
+        """Count a request against the limit of its visitor; RateLimited above it."""
+        if self.signed_in.visitor is None or self.principal.id is None:
+            return
+        with self.dependencies.databases.borrow() as database:
+            rate_limits.require_tokens(database, self.principal, request_limits(self.principal.id), self.now)
+
     def require_stream_tokens(self) -> None:
         """Count a stream of events against the limits of its visitor and address; RateLimited above one of them."""
         if self.signed_in.visitor is None or self.principal.id is None:
@@ -84,6 +93,27 @@ class Caller:
         wanted = stream_limits(self.signed_in.limits, self.principal.id, self.address)
         with self.dependencies.databases.borrow() as database:
             rate_limits.require_tokens(database, self.principal, wanted, self.now)
+
+    def open_stream(self) -> Callable[[], None]:
+        """Count a stream of a visitor that is open, and return what ends that.
+
+        RateLimited where the visitor, or their address, has as many open as they may.
+        """
+        user_id, now = self.principal.id, self.now
+        if self.signed_in.visitor is None or user_id is None:
+            return lambda: None
+        stream_id = uuid7(now)
+        with self.transaction() as tx:
+            if not open_streams.open_stream(tx, stream_id, user_id, self.signed_in.limits, self.address, now):
+                raise RateLimited(open_streams.RETRY_SECONDS)
+        return partial(self._close_stream, stream_id)
+
+    def _close_stream(self, stream_id: UUID) -> None:
+        try:
+            with self.transaction() as tx:
+                open_streams.close_stream(tx, stream_id)
+        except ParlourError as problem:  # it counts until it has expired
+            log.warning("stream_not_closed", code=problem.code)
 
     def require_visitor(self) -> VisitorClaims:
         """Return a visitor, or a member with Parlour-Agent, for all their sessions with a binding; else Forbidden."""
@@ -142,7 +172,9 @@ def authenticate_caller(request: Request, found: AppDependencies, given: Request
     tags = set(getattr(request.scope.get("route"), "tags", ()))
     if signed_in.scopes and not tags & signed_in.scopes:
         raise Forbidden(f"this key is for {', '.join(sorted(signed_in.scopes))} only; create one with this scope")
-    return Caller(found, signed_in, now, address_hash(found, request) if signed_in.visitor else "")
+    caller = Caller(found, signed_in, now, address_hash(found, request) if signed_in.visitor else "")
+    caller.require_request_tokens()
+    return caller
 
 
 AnyCaller = Annotated[Caller, Depends(authenticate_caller)]

@@ -4,7 +4,7 @@ A reader resumes with `Last-Event-ID`, so that ending a stream is always harmles
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -59,21 +59,29 @@ def is_response_buffered(request: Request) -> bool:
 class EventStreamResponse(StreamingResponse):
     """A follower's response: refused where too many follow, and given up when the client reads no more.
 
-    What a client does not read waits in the buffers of its connection, and in the events of one look.
+    What a client does not read waits in the buffers of its connection, and in the events of one look. `on_end` is
+    called once, on a thread, however the stream ends.
     """
 
     media_type = "text/event-stream"
+
+    def __init__(self, content: AsyncIterable[str], on_end: Callable[[], None] = lambda: None) -> None:
+        super().__init__(content)
+        self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_in_time(message: Message) -> None:
             with anyio.fail_after(MAX_SEND_SECONDS):
                 await send(message)
 
-        async with get_feed_watch(Request(scope)).follow():
-            try:
+        try:
+            async with get_feed_watch(Request(scope)).follow():
                 await super().__call__(scope, receive, send_in_time)
-            except (TimeoutError, ClientDisconnect):
-                log.warning("follower_dropped")
+        except (TimeoutError, ClientDisconnect):
+            log.warning("follower_dropped")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await run_in_threadpool(self._on_end)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from parlour.conversations import event_feed, store
 from parlour.conversations.rows import AnsweringTurn, Event
+from parlour.inbox import threads
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 
@@ -69,6 +70,11 @@ class AnswerFollower:
         if not is_known or (self.message_id and not messages):
             return []
         return [*(one for one in messages if not one.answers), *results]
+
+
+def is_left_to_people(tx: Transaction, session_id: UUID) -> bool:
+    """Whether no turn of the session is open, and none begins, because the thread waits for a person or has one."""
+    return not event_feed.has_open_turn(tx, session_id) and threads.who_answers(tx, session_id)[0] != "agent"
 
 
 def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[UUID] = ()) -> Mapping[UUID, int]:

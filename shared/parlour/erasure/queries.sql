@@ -39,7 +39,8 @@ SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'outbox', id::text FROM o
  UNION ALL SELECT 'channel_identities', id::text FROM channel_identities WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'rate_limits', scope || '/' || key FROM rate_limits
-            WHERE scope = 'visitor' AND key IN (SELECT id::text FROM who UNION ALL SELECT 'stream:' || id FROM who)
+            WHERE scope = 'visitor' AND right(key, 36) IN (SELECT id::text FROM who)
+ UNION ALL SELECT 'open_streams', id::text FROM open_streams WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'phone_links', id::text FROM phone_links
             WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR contact_id = ANY(ARRAY(SELECT id FROM who))
                   OR phone IN (SELECT phone FROM users WHERE id = ANY(ARRAY(SELECT id FROM who)))
@@ -716,10 +717,11 @@ WITH tried AS (
     DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
 ), known AS (
     DELETE FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
+), streams AS (
+    DELETE FROM open_streams WHERE user_id = ANY(%(ids)s::uuid[])
 ), counted AS (
     DELETE FROM rate_limits
-     WHERE scope = 'visitor'
-       AND key = ANY(%(ids)s::uuid[]::text[] || ARRAY(SELECT 'stream:' || id FROM unnest(%(ids)s::uuid[]) id))
+     WHERE scope = 'visitor' AND right(key, 36) = ANY(%(ids)s::uuid[]::text[])
 )
 UPDATE users SET phone = NULL, display_name = NULL, token_epoch = token_epoch + 1 WHERE id = ANY(%(ids)s::uuid[]);
 
@@ -729,8 +731,7 @@ WITH tried AS (
     DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
 ), counted AS (
     DELETE FROM rate_limits
-     WHERE scope = 'visitor'
-       AND key = ANY(%(ids)s::uuid[]::text[] || ARRAY(SELECT 'stream:' || id FROM unnest(%(ids)s::uuid[]) id))
+     WHERE scope = 'visitor' AND right(key, 36) = ANY(%(ids)s::uuid[]::text[])
 )
 DELETE FROM users WHERE id = ANY(%(ids)s::uuid[]);
 

@@ -353,7 +353,8 @@ class BindingLimits(PackModel):
     visitor_per_minute: PerMinute | None = Field(default=None, description="Messages of one visitor per minute.")
     address_per_minute: PerMinute | None = Field(
         default=None,
-        description="Messages from one network address per minute; a twelfth as many new visitors may come from it.",
+        description="Messages from one network address per minute; a twelfth as many new visitors may come from it, and"
+        " a twenty-fourth as many streams may be open.",
     )
     binding_per_minute: PerMinute | None = Field(
         default=None, description="Messages of all visitors per minute: on the web, and as many on messaging channels."

@@ -18,7 +18,7 @@ type LimitScope = Literal["visitor", "address", "binding", "new_visitors"]
 class Limits:
     """What a binding takes, as messages or new visitors per minute, with as many at once.
 
-    address_per_minute  messages of one network address on the web; new visitors of it in proportion.
+    address_per_minute  messages of one network address on the web; its new visitors and open streams in proportion.
     binding_per_minute  messages on the web, and as many on messaging channels.
     anonymous_share  the part of the tenant's daily cap that visitors whom no channel has verified may spend.
     """
@@ -36,16 +36,30 @@ class Limits:
         return cls(**given)  # type: ignore[arg-type]
 
     @property
+    def address_streams(self) -> int:
+        """How many streams the visitors of one address may have open at once: 5 by default."""
+        return max(1, self.address_per_minute // _MESSAGES_PER_OPEN_STREAM)
+
+    @property
     def anonymous_part(self) -> Decimal:
         """The share as a decimal."""
         return Decimal(str(self.anonymous_share))
 
+
+_MESSAGES_PER_OPEN_STREAM = 24
+"""Messages per minute of an address for each stream that it may have open."""
 
 DEFAULT_LIMITS = Limits()
 
 _MIN_STREAMS_PER_MINUTE = 12
 """Streams that one visitor may open at least: an idle one ends after 20 seconds and is opened again."""
 
+
+_MIN_SESSIONS_PER_MINUTE = 12
+"""Sessions that a known visitor may open in a minute at least: a page opens or resumes one when it loads."""
+
+_REQUESTS_PER_MINUTE = 600
+"""Requests of one visitor: a chat that polls at its fastest makes 100 a minute, and people have several windows."""
 
 _MESSAGES_PER_NEW_VISITOR = 12
 """Messages that an address may send for each new visitor that it may bring: 10 of them a minute by default."""
@@ -91,6 +105,17 @@ def stream_limits(limits: Limits, user_id: UUID, address: str = "") -> list[Rate
         per_minute = max(limits.address_per_minute, _MIN_STREAMS_PER_MINUTE)
         found.append(RateLimit("address", f"stream:{address}", per_minute))
     return found
+
+
+def session_limits(limits: Limits, user_id: UUID) -> list[RateLimit]:
+    """Return the bucket that a further session of a known visitor takes a token from."""
+    per_minute = max(limits.visitor_per_minute, _MIN_SESSIONS_PER_MINUTE)
+    return [RateLimit("visitor", f"session:{user_id}", per_minute)]
+
+
+def request_limits(user_id: UUID) -> list[RateLimit]:
+    """Return the bucket that every request of a visitor takes a token from."""
+    return [RateLimit("visitor", f"request:{user_id}", _REQUESTS_PER_MINUTE)]
 
 
 def visitor_limits(limits: Limits, binding_id: UUID, address: str) -> list[RateLimit]:

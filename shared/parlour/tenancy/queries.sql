@@ -418,6 +418,45 @@ ON CONFLICT (tenant_id, scope, key) DO UPDATE
                             * GREATEST(0, extract(epoch FROM %(now)s - b.refilled_at))) AS tokens) there)
 RETURNING scope, key, tokens, refilled_at, was_refused, refused_count;
 
+-- name: lock_open_streams
+-- Whoever else of the tenant opens a stream waits until the transaction ends: they are counted one at a time.
+SELECT pg_advisory_xact_lock(hashtextextended('open_streams:' || current_tenant(), 0));
+
+-- name: add_open_stream
+-- A stream, unless its visitor or address has as many open as they may; those that have ended for certain go.
+WITH ended AS (
+    DELETE FROM open_streams WHERE expires_at <= %(now)s
+)
+INSERT INTO open_streams (tenant_id, id, user_id, address, expires_at)
+SELECT current_tenant(), %(id)s, %(user_id)s, NULLIF(%(address)s, ''), %(expires_at)s
+ WHERE (SELECT count(*) FROM open_streams o WHERE o.user_id = %(user_id)s AND o.expires_at > %(now)s)
+       < %(most_of_visitor)s
+   AND (SELECT count(*) FROM open_streams o WHERE o.address = %(address)s AND o.expires_at > %(now)s)
+       < %(most_of_address)s;
+
+-- name: delete_open_stream
+-- A stream has ended.
+DELETE FROM open_streams WHERE id = %(id)s;
+
+-- name: lock_session_owner
+-- A user, locked: their sessions are counted one at a time.
+SELECT id FROM users WHERE id = %(user_id)s FOR UPDATE;
+
+-- name: delete_unused_sessions
+-- The oldest sessions of a user in which nothing was ever said or done, beyond so many; how many are left. One that
+-- files were sent for stays: they are found by it.
+WITH unused AS (
+    SELECT s.id, row_number() OVER (ORDER BY s.created_at DESC, s.id DESC) AS newness,
+           EXISTS (SELECT FROM attachments a WHERE a.session_id = s.id) AS has_files
+      FROM sessions s
+     WHERE s.user_id = %(user_id)s AND NOT s.is_main AND s.last_event_number = 0 AND s.last_active_at = s.created_at
+       AND NOT EXISTS (SELECT FROM messages m WHERE m.session_id = s.id)
+       AND NOT EXISTS (SELECT FROM inbox_threads t WHERE t.session_id = s.id)
+), deleted AS (
+    DELETE FROM sessions WHERE id IN (SELECT id FROM unused WHERE newness > %(most)s AND NOT has_files) RETURNING id
+)
+SELECT (SELECT count(*) FROM unused) - (SELECT count(*) FROM deleted) AS unused_count;
+
 -- name: mark_notified
 -- Somebody is told that they have to wait; nothing when they were told since that moment.
 UPDATE rate_limits SET notified_at = %(now)s

@@ -263,6 +263,23 @@ def take_token(tx: Transaction, limit: RateLimit, now: datetime) -> RateLimitRow
     )
 
 
+def add_open_stream(tx: Transaction, **values: UUID | str | int | datetime) -> bool:
+    """Whether there is room for the stream; counted alone, since only a second statement sees what was committed."""
+    tx.run(SQL["lock_open_streams"])
+    return tx.run(SQL["add_open_stream"], **values) == 1
+
+
+def delete_open_stream(tx: Transaction, stream_id: UUID) -> None:
+    tx.run(SQL["delete_open_stream"], id=stream_id)
+
+
+def delete_unused_sessions(tx: Transaction, user_id: UUID, most: int) -> int:
+    """Delete the oldest unused sessions of a user, whose row stays locked; return how many unused ones are left."""
+    tx.run(SQL["lock_session_owner"], user_id=user_id)
+    left: int = tx.value(SQL["delete_unused_sessions"], user_id=user_id, most=most)
+    return left
+
+
 def mark_notified(tx: Transaction, limit: RateLimit, now: datetime, since: datetime) -> bool:
     """Whether nobody was told since then."""
     return tx.run(SQL["mark_notified"], scope=limit.scope, key=limit.key, now=now, since=since) == 1

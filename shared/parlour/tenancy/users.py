@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.errors import NotFound
+from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import PUBLIC, Principal
@@ -30,6 +30,9 @@ __all__ = [
     "set_user_clearance",
     "sign_out",
 ]
+
+MAX_UNUSED_SESSIONS = 20
+"""Sessions of one user in which nothing was said."""
 
 
 def find_or_create_contact(
@@ -103,8 +106,11 @@ def open_session(
 ) -> Session:
     """Open a further session of a user on the web, about an entity if one is named.
 
-    NotFound when the user is gone, the binding is missing or inactive, or the entity is beyond their clearance.
+    Of sessions in which nothing was said, a user has 20 at most: the oldest go. NotFound when the user is gone, the
+    binding is missing or inactive, or the entity is beyond their clearance. Conflict when files were sent for all 20.
     """
+    if principal.id and store.delete_unused_sessions(tx, principal.id, MAX_UNUSED_SESSIONS - 1) >= MAX_UNUSED_SESSIONS:
+        raise Conflict(f"write in one of your conversations first: {MAX_UNUSED_SESSIONS} have no message yet")
     opened = principal.id and store.open_session(
         tx,
         user_id=principal.id,

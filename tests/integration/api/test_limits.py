@@ -11,7 +11,8 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from parlour.tenancy import tenants
+from parlour.tenancy import limits, tenants
+from parlour.tenancy.users import MAX_UNUSED_SESSIONS
 from tests.integration.api.conftest import (
     ManualClock,
     VisitorSession,
@@ -162,3 +163,63 @@ def test_messages_at_once_are_counted_one_by_one(database: Database, client_at: 
         statuses = list(threads.map(lambda _: visit.send("Hello").status_code, range(50)))
     assert statuses.count(202) == 5
     assert open_session(client_at("198.51.100.7"), acme).send("Hello").status_code == 202
+
+
+def open_further(visit: VisitorSession, tenant: str) -> int:
+    wanted = {"tenant": tenant, "binding": "desk"}
+    known = {"Authorization": f"Bearer {visit.visitor_token}"}
+    return int(visit.client.post("/v1/sessions", json=wanted, headers=known).status_code)
+
+
+def list_sessions(database: Database, tenant: str) -> set[str]:
+    found = tenants.find_tenant_by_slug(database, tenant)
+    assert found is not None
+    query = Query("test.sessions", "-", "SELECT jsonb_agg(id) FROM sessions")
+    with database.transaction(found.tenant_id) as tx:
+        return {*tx.value(query)}
+
+
+def test_a_known_visitor_opens_so_many_sessions_a_minute(client: TestClient, acme: str, visit: VisitorSession) -> None:
+    statuses = [open_further(visit, acme) for _ in range(40)]
+    assert statuses == [201] * 30 + [429] * 10
+    assert open_further(open_session(client, acme), acme) == 201
+
+
+def test_of_sessions_without_a_message_the_oldest_go(
+    database: Database, clock: ManualClock, acme: str, visit: VisitorSession
+) -> None:
+    assert visit.send("Hello").status_code == 202
+    for _ in range(45):
+        clock.advance(seconds=3)
+        assert open_further(visit, acme) == 201
+    sessions = list_sessions(database, acme)
+    assert len(sessions) == MAX_UNUSED_SESSIONS + 1
+    assert visit.session_id in sessions
+    assert visit.get("/messages").json()["messages"][0]["text"] == "Hello"
+
+
+def test_sessions_at_once_are_counted_one_by_one(database: Database, acme: str, visit: VisitorSession) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        statuses = list(threads.map(lambda _: open_further(visit, acme), range(50)))
+    assert statuses.count(201) == 30
+    assert len(list_sessions(database, acme)) <= MAX_UNUSED_SESSIONS
+
+
+def test_a_session_that_files_were_sent_for_stays(database: Database, acme: str, visit: VisitorSession) -> None:
+    announced = {"name": "plan.pdf", "size_bytes": 9}
+    path = f"/v1/sessions/{visit.session_id}/attachments"
+    assert visit.client.post(path, json=announced, headers=visit.headers).status_code == 201
+    for _ in range(25):
+        assert open_further(visit, acme) == 201
+    assert visit.session_id in list_sessions(database, acme)
+
+
+def test_reads_have_a_limit_that_says_when_to_come_back(
+    client: TestClient, acme: str, visit: VisitorSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_REQUESTS_PER_MINUTE", 40)
+    paths = ("/events", "/messages", "", "/events?after=0")
+    statuses = [visit.get(paths[number % 4]).status_code for number in range(50)]
+    assert statuses == [200] * 40 + [429] * 10
+    assert int(visit.get("/events").headers["retry-after"]) > 0
+    assert open_session(client, acme).get("/events").status_code == 200

@@ -1,5 +1,7 @@
 """Which buckets a request takes from."""
 
+import re
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -11,6 +13,7 @@ from parlour.tenancy.limits import (
     hash_address,
     message_limits,
     messaging_limits,
+    request_limits,
     visitor_limits,
 )
 
@@ -69,3 +72,10 @@ def test_an_address_is_hashed_with_a_key() -> None:
     assert "192" not in first
     assert first != second
     assert first == hash_address("k" * 32, "192.0.2.1")
+
+
+def test_windows_that_poll_at_their_fastest_are_never_refused() -> None:
+    events = (Path(__file__).parents[3] / "console/src/api/events.ts").read_text("utf-8")
+    (milliseconds,) = re.findall(r"const POLL_MS = \{ first: (\d+)", events)
+    (bucket,) = request_limits(USER)
+    assert bucket.per_minute >= 5 * 60_000 / int(milliseconds)

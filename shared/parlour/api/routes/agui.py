@@ -6,6 +6,7 @@ context.
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -70,16 +71,21 @@ def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, call
     position = _find_message(given.messages) if is_new or not given.resume else None
     text = _message_text(given.messages[position]) if position is not None else ""
     caller.require_message_tokens()
-    call_ids = _answer_questions(caller, session.id, answers)
-    message_id = _store_message(caller, session.id, given.messages[position].id, text) if position is not None else None
+    caller.require_stream_tokens()
     run = agui_events.new_run(given, given.messages if position is None else given.messages[: position + 1])
-    if answers:
-        with caller.transaction() as tx:
-            run.asked_calls |= answer_follower.list_asked_calls(tx, session.id, [one for one, _ in answers])
-    follower = AnswerFollower(session.id, message_id, call_ids)
     wait_after = partial(get_feed_watch(request).wait, caller.principal.tenant_id, session.id)
-    stream = _Stream(caller, follower, run, wait_after, restates=position is not None and not is_new)
-    return EventStreamResponse(stream.frames(LIVE_TIMING))
+    with ExitStack() as opened:
+        opened.callback(caller.open_stream())
+        call_ids = _answer_questions(caller, session.id, answers)
+        message_id = (
+            _store_message(caller, session.id, given.messages[position].id, text) if position is not None else None
+        )
+        if answers:
+            with caller.transaction() as tx:
+                run.asked_calls |= answer_follower.list_asked_calls(tx, session.id, [one for one, _ in answers])
+        follower = AnswerFollower(session.id, message_id, call_ids)
+        stream = _Stream(caller, follower, run, wait_after, restates=position is not None and not is_new)
+        return EventStreamResponse(stream.frames(LIVE_TIMING), opened.pop_all().close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +127,19 @@ class _Stream:
                 newest = await self.wait_after(seen, timing.max_wait)
 
     def _read_frames(self) -> str:
-        """Return what is new, and the end when it has come."""
+        """Return what is new, and the end when it has come.
+
+        A run ends at once where people have the thread: no turn begins before they hand it back.
+        """
         with self.caller.transaction() as tx:
+            # Before the events: of a turn that has ended, the last ones are seen then.
+            is_left_to_people = answer_follower.is_left_to_people(tx, self.follower.session_id)
             if self.follower.message_id is None and not self.follower.call_ids:
                 progress = AnswerProgress(is_over=True)  # nothing was answered that a turn would follow
             else:
                 progress = self.follower.read_new(self.caller.principal, tx)
+                if is_left_to_people and not progress.events:
+                    progress = AnswerProgress(is_over=True)
             questions: list[Approval] = []
             if progress.is_over:
                 session_id = self.follower.session_id

@@ -43,7 +43,7 @@ from parlour.records.crud import Record, find_records, get_record
 from parlour.tenancy import audit, bindings, rate_limits, roles, routing_keys, tenants, users
 from parlour.tenancy.authentication import AuthenticatedCaller, VisitorClaims
 from parlour.tenancy.bindings import Binding
-from parlour.tenancy.limits import Limits, visitor_limits
+from parlour.tenancy.limits import Limits, session_limits, visitor_limits
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -76,6 +76,8 @@ def open_session(
             binding, reader, epoch = _open_door(tx, tenant_id, named, known_id)
         if known_id is None:
             _admit_new_visitor(request, services, database, reader, binding, wanted.challenge)
+        elif known and known.visitor:
+            rate_limits.require_tokens(database, reader, session_limits(known.limits, known_id), now)
         with database.transaction(tenant_id) as tx:
             about = get_record(reader, tx, wanted.entity) if wanted.entity else None
             is_returning = known_id is not None and _is_of_binding(known, binding.id)
@@ -231,8 +233,8 @@ def stream_events(
     """Stream the same events as they come (text/event-stream); resume after `Last-Event-ID`, or after `after`.
 
     A stream ends when a turn is done, and after 20 seconds of silence without an open turn: open it again for more.
-    A visitor may open as many in a minute as they may send messages, and at least 12. NotAcceptable where a response is
-    held back until it is complete: an idle stream would occupy a function for nothing.
+    A visitor may open as many in a minute as they may send messages, and at least 12; two may be open at once.
+    NotAcceptable where a response is held back until it is complete: an idle stream would occupy a function.
     """
     if is_response_buffered(request):
         raise NotAcceptable(f"responses are not streamed here; poll GET /v1/sessions/{session_id}/events?after=N")
@@ -248,7 +250,7 @@ def stream_events(
         lambda: _has_open_turn(caller, session_id),
         partial(get_feed_watch(request).wait, caller.principal.tenant_id, session_id),
     )
-    return EventStreamResponse(event_stream.stream_events(tail, event_stream.LIVE_TIMING))
+    return EventStreamResponse(event_stream.stream_events(tail, event_stream.LIVE_TIMING), caller.open_stream())
 
 
 def _read_events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:
