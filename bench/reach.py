@@ -154,7 +154,7 @@ def prepared() -> Iterator[UUID]:
         running.callback(model.close)
         secrets = emulator.client("secretsmanager", environment["AWS_ENDPOINT_URL"])
         for name in PACK_SECRETS:
-            secrets.create_secret(Name=f"parlour/tenants/reach/{name}", SecretString="not-a-secret")
+            secrets.create_secret(Name=f"parlour/parlour/tenants/reach/{name}", SecretString="not-a-secret")
         secrets.put_secret_value(
             SecretId=environment["MODEL_SECRET"], SecretString=json.dumps({"anthropic_api_key": "reach"})
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from local import deployment, emulator, example_tenant, laptop_packs, state
 from local.database import APP_ROLE, OWNER_ROLE, Cluster
-from local.deployment import Deployment
+from local.deployment import STACK_NAME, Deployment
 from local.errors import StackError
 from local.interrupts import StopSignals
 from local.laptop_packs import LaptopPack
@@ -23,6 +23,7 @@ from local.progress import Progress
 from local.servers import Server, command_line_options, start_mail_server, start_server
 from local.state import Ports, StackKeys
 from parlour.infra.errors import ParlourError
+from parlour.infra.secrets import SecretsManager
 from parlour.packs.function_deployment import DeployedStack, deploy_functions
 from parlour.packs.function_tools import has_functions
 
@@ -197,9 +198,10 @@ class _StackStart:
         for tenant_secrets in _secrets_by_tenant(cluster).values():
             references.update(tenant_secrets)
         client = emulator.client("secretsmanager", endpoint)
-        for name in sorted(references):
+        store = SecretsManager(client, stack=STACK_NAME)
+        for reference in sorted(references):
             with suppress(client.exceptions.ResourceExistsException):
-                client.create_secret(Name=name, SecretString=self._keys.provider_key)
+                client.create_secret(Name=store.locate(reference), SecretString=self._keys.provider_key)
 
     def _addresses(self, deployed: Deployment) -> Addresses:
         return Addresses(

@@ -206,7 +206,7 @@ class ChaosEnvironment:
         app = f"1000{len(slug)}000" if cloud else f"Chaos-{slug}"
         desk = ChaosTenant(uuid7(datetime.now(UTC)), slug, app)
         for name in PACK_SECRETS:
-            self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret" * 3)
+            self._secrets.create_secret(Name=f"parlour/parlour/tenants/{slug}/{name}", SecretString="not-a-secret" * 3)
         with self.database() as database:
             apply(
                 roles.operator_principal(desk.tenant_id),

@@ -36,7 +36,7 @@ ALLOWED_ACTIONS = {
     "sqs:ReceiveMessage",
     "sqs:SendMessage*",
 }
-TENANTS_KEYS = ":secret:parlour/tenants/*"
+TENANTS_KEYS = ":secret:parlour/${AWS::StackName}/tenants/*"
 """The tenants' own keys, named by their packs."""
 
 PACK_FUNCTIONS = ":function:${AWS::StackName}-pack-*"
@@ -378,3 +378,32 @@ def test_a_handler_is_a_short_file_that_imports_no_sibling(function: str) -> Non
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         assert not any(name.split(".")[0] in {"functions", "shared", ""} for name in names)
+
+
+def test_the_operators_key_signs_in_nowhere_in_the_cloud_unless_it_is_allowed(template: Json) -> None:
+    assert template["Parameters"]["AllowOperatorKey"]["Default"] == "false"
+    for function in ("http_api", "http_stream"):
+        assert variables(template, function)["ALLOW_OPERATOR_KEY"] == {
+            "Fn::If": ["InCloud", {"Ref": "AllowOperatorKey"}, "true"]
+        }
+
+
+def test_webhooks_are_counted_by_a_limit_of_their_own_and_nothing_else_is(template: Json) -> None:
+    requests, webhooks = template["Resources"]["WebAcl"]["Properties"]["Rules"]
+    limits = [rule["Statement"]["RateBasedStatement"] for rule in (requests, webhooks)]
+    exempt = limits[0]["ScopeDownStatement"]["NotStatement"]["Statement"]
+    assert limits[1]["ScopeDownStatement"] == exempt
+    assert limits[1]["Limit"] == 20_000
+    matches = [one["ByteMatchStatement"] for one in exempt["OrStatement"]["Statements"]]
+    assert {match["PositionalConstraint"] for match in matches} == {"STARTS_WITH"}
+    starts = tuple(match["SearchString"] for match in matches)
+    stage = template["Resources"]["Api"]["Properties"]["StageName"]
+    assert starts == (f"/{stage}/webhooks/", "/webhooks/")
+    assert not f"/{stage}/console/agents/webhooks/x".startswith(starts)
+
+
+def test_the_methods_that_take_webhooks_have_throttles_of_their_own(template: Json) -> None:
+    paths = {event["Properties"]["Path"] for event in properties(template, "inbound")["Events"].values()}
+    settings = template["Resources"]["Api"]["Properties"]["MethodSettings"]
+    own = {one["ResourcePath"] for one in settings if one["HttpMethod"] == "POST" and one["ThrottlingRateLimit"]}
+    assert own == {"/" + path.replace("/", "~1") for path in paths}

@@ -88,7 +88,9 @@ def test_a_wake_of_a_held_session_is_left_to_its_worker(handler: Handler, conver
 def test_a_message_to_metas_number_is_marked_as_read(
     handler: Handler, conversation: ConversationHarness, fake_provider: FakeProvider
 ) -> None:
-    boto3.client("secretsmanager").create_secret(Name="parlour/tenants/northbank/whatsapp", SecretString="token")
+    boto3.client("secretsmanager").create_secret(
+        Name="parlour/parlour/tenants/northbank/whatsapp", SecretString="token"
+    )
     conversation.send_whatsapp("Hello", "wamid.1", provider="whatsapp_cloud", to="whatsapp:104729350000142")
     assert failed_message_ids(handler(wake(conversation), LAMBDA_CONTEXT)) == []
     assert [(one.message_id, one.is_typing) for one in fake_provider.phone.receipts()] == [("wamid.1", True)]

@@ -35,6 +35,7 @@ class ApiDependencies:
     default_daily_cap      US dollars that models may cost a tenant in a day, when it has no cap of its own.
     default_pulse_cap      how much of that Pulses may cost, when the tenant has no such cap of its own.
     embedding_spaces       the models that text is embedded with, by space.
+    locate_secret          secret reference -> its name in the secret store.
     find_secret_status     secret reference -> whether the secret has a value; raises SecretUnavailable.
     providers              by channel provider, what raises ProviderUnavailable when the provider does not answer.
     count_tokens           text -> tokens, to refuse a pack whose persona exceeds its budget; None does not check.
@@ -68,6 +69,7 @@ class ApiDependencies:
     embedding_spaces: EmbeddingSpaces
     clock: Callable[[], datetime]
     find_secret_status: Callable[[str], SecretStatus]
+    locate_secret: Callable[[str], str]
     providers: Mapping[str, Callable[[], None]]
     count_tokens: Callable[[str], int] | None = None
     check_challenge: Callable[[str, str], bool] | None = None

@@ -62,6 +62,11 @@ def _list_checks(services: ApiDependencies) -> Sequence[_Check]:
             lambda: _find_waiting_routes(services),
         ),
         _Check(
+            "operator's key",
+            "Name the operators in the parameter Operators; then take AllowOperatorKey away.",
+            lambda: _find_operator_key(services),
+        ),
+        _Check(
             "signing key",
             "Store the secret that TOKEN_SECRET names.",
             lambda: _find_signing_key(services),
@@ -122,6 +127,12 @@ def _find_waiting_routes(services: ApiDependencies) -> str:
         named = ", ".join(f"{route.key} ({route.slug})" for route in waiting[:_MAX_NAMED])
         raise _NeedsAttention(f"waiting to be accepted: {named}{', ...' if len(waiting) > _MAX_NAMED else ''}")
     return "none waits to be accepted"
+
+
+def _find_operator_key(services: ApiDependencies) -> str:
+    if services.authenticator.accepts_operator_key and not services.is_local:
+        raise _NeedsAttention("it signs in, to every tenant, from any address and without a name")
+    return "it signs in on a laptop only" if services.is_local else "it signs nobody in"
 
 
 def _find_signing_key(services: ApiDependencies) -> str:

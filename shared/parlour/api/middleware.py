@@ -34,6 +34,7 @@ _POLICY = "default-src 'none'; frame-ancestors 'none'"
 _EMBED_ORIGINS = "embed_origins"
 _COMMON_HEADERS = {
     "X-Content-Type-Options": "nosniff",
+    "Strict-Transport-Security": "max-age=31536000",  # browsers ignore it over http, as on a laptop
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",

@@ -10,6 +10,7 @@ from parlour.infra.functions import LambdaFunction, LambdaPackFunctions
 from parlour.infra.objects import S3ObjectStore
 from parlour.infra.queues import SqsDelayedQueue, SqsFifoQueue
 from parlour.infra.secrets import SecretsManager
+from parlour.infra.settings import Settings, load_settings
 from parlour.jobs.dead_letters import SqsDeadLetters
 from parlour.jobs.visibility import ShortenVisibility, visibility_shortener
 
@@ -68,8 +69,9 @@ def make_upload_store(bucket: str) -> S3ObjectStore:
 
 
 def make_secret_store() -> SecretsManager:
-    """Return the secret store."""
-    return SecretsManager(boto3.client("secretsmanager", config=_QUICK_CONFIG))
+    """Return the secret store of this stack."""
+    stack = load_settings(Settings).powertools_service_name
+    return SecretsManager(boto3.client("secretsmanager", config=_QUICK_CONFIG), stack=stack)
 
 
 def make_bedrock_client() -> "BedrockRuntimeClient":

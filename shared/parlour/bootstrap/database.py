@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
+import parlour.infra
 from parlour.infra.errors import Misconfigured
 from parlour.infra.postgres import Connection, Database, SecondsLeft, connector
 from parlour.infra.secrets import SecretStore
@@ -10,6 +12,9 @@ from parlour.infra.settings import DatabaseSettings
 
 _AURORA_WAKE_SECONDS = 25
 """A paused Aurora takes up to 15 seconds to wake."""
+
+_CERTIFICATE_AUTHORITIES = str(Path(parlour.infra.__file__).with_name("database_ca.pem"))
+"""Who signs the certificates of Aurora and of RDS Proxy."""
 
 
 type MessageHandler[T] = Callable[[T, SecondsLeft], None]
@@ -19,7 +24,7 @@ type MessageHandler[T] = Callable[[T, SecondsLeft], None]
 def connection_parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
     """libpq's parameters from a secret (username, password, on a laptop also host and dbname) and the settings.
 
-    A host given by the deployment is across a network: the connection to it is encrypted.
+    A host given by the deployment is across a network: the connection is encrypted, and the host proves its name.
     """
     try:
         given = json.loads(secret)
@@ -28,7 +33,7 @@ def connection_parameters(secret: str, host: str, name: str) -> dict[str, str | 
         raise Misconfigured('a database secret must be JSON: {"username": "...", "password": "..."}') from None
     found: dict[str, str | int] = {"user": user, "password": password, "dbname": given.get("dbname") or name}
     if host:
-        return {**found, "host": host, "sslmode": "require"}
+        return {**found, "host": host, "sslmode": "verify-full", "sslrootcert": _CERTIFICATE_AUTHORITIES}
     return {**found, "host": given.get("host", ""), **({"port": given["port"]} if given.get("port") else {})}
 
 

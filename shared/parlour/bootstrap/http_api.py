@@ -50,6 +50,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_i
             token_secret=lambda: secrets.get(settings.token_secret),
             operator_secret=lambda: secrets.get(settings.operator_secret),
             operators=oidc.parse_operators(settings.operators),
+            allows_operator_key=settings.allow_operator_key,
         ),
         turns_web_queue=clients.make_fifo_queue(settings.turns_web_queue_url),
         turns_messaging_queue=clients.make_fifo_queue(settings.turns_messaging_queue_url),
@@ -68,6 +69,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_i
         embedding_spaces=make_embedding_spaces(settings, secrets),
         clock=lambda: datetime.now(UTC),
         find_secret_status=secrets.find_status,
+        locate_secret=secrets.locate,
         providers={
             name: functools.partial(provider_http.require_reachable, client, url)
             for name, url in (("gupshup", settings.gupshup_base_url), ("whatsapp_cloud", settings.whatsapp_base_url))

@@ -30,13 +30,29 @@ class SecretStore(Protocol):
 class SecretsManager:
     """AWS Secrets Manager, with a short memory."""
 
-    def __init__(self, client: "SecretsManagerClient", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, client: "SecretsManagerClient", clock: Callable[[], float] = time.monotonic, *, stack: str = ""
+    ) -> None:
+        """`stack` has the secrets of its tenants below its own name; "": references are names as they are."""
+        self._stack = stack
         self._client = client
         self._clock = clock
         self._cache: dict[str, tuple[float, str]] = {}
 
+    def locate(self, reference: str) -> str:
+        """Return the name that a pack's reference has in Secrets Manager; others are names already.
+
+        `parlour/tenants/acme/key` is `parlour/STACK/tenants/acme/key`: a pack fits every stack of an account, and no
+        stack reads the secrets of another.
+        """
+        match reference.split("/"):
+            case [_, *_, "tenants", tenant, name] if self._stack:
+                return f"parlour/{self._stack}/tenants/{tenant}/{name}"
+        return reference
+
     def get(self, reference: str, /) -> str:
         """Return the secret's text. A missing or forbidden one raises MissingSecret, by name only."""
+        reference = self.locate(reference)
         known = self._cache.get(reference)
         if known and self._clock() - known[0] < _CACHE_SECONDS:
             return known[1]
@@ -54,7 +70,7 @@ class SecretsManager:
     def find_status(self, reference: str) -> SecretStatus:
         """Return whether a secret has a current value, without reading it. Raises SecretUnavailable."""
         try:
-            found = self._client.describe_secret(SecretId=reference)
+            found = self._client.describe_secret(SecretId=self.locate(reference))
         except ClientError as error:
             code = error.response["Error"]["Code"]
             if code == _ABSENT:
@@ -69,6 +85,7 @@ class SecretsManager:
 
     def put(self, reference: str, value: str) -> None:
         """Store a value, as a new secret or as the new version of one. Raises Misconfigured and SecretUnavailable."""
+        reference = self.locate(reference)
         try:
             self._put_or_create(reference, value)
         except ClientError as error:

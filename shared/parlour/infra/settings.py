@@ -263,6 +263,9 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSe
         default="", description="who runs the deployment: issuer#subject, comma-separated; empty: the operator's key"
     )
     public_url: str = Field(default="", description="where the deployment is reached: no tenant may claim its host")
+    allow_operator_key: bool = Field(
+        default=False, description="whether the operator's key signs in: for a laptop, and for setting up"
+    )
     challenge_verify_url: str = Field(
         default="", description="where answers of new visitors' challenges are checked (Turnstile); empty: no challenge"
     )

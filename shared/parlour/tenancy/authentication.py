@@ -100,8 +100,14 @@ class Authenticator:
         token_secret: Callable[[], str],
         operator_secret: Callable[[], str],
         operators: Collection[Identity] = (),
+        *,
+        allows_operator_key: bool = True,
     ) -> None:
-        """`operators` sign in by OIDC and run the deployment. With one of them the operator's key lets nobody in."""
+        """`operators` sign in by OIDC and run the deployment. With one of them the operator's key lets nobody in.
+
+        allows_operator_key  whether it lets anybody in without them: one secret without a name or a second factor.
+        """
+        self.accepts_operator_key = allows_operator_key and not operators
         self._operators = frozenset(operators)
         self._issuers = issuers
         self._token_secret = token_secret
@@ -194,7 +200,9 @@ class Authenticator:
     def _is_operator_key(self, bearer: str) -> bool:
         secret = self._operator_secret().strip()
         same = hmac.compare_digest(bearer.encode(errors="replace"), secret.encode())
-        return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS and not self._operators
+        if same and not self.accepts_operator_key:
+            log.warning("operator_key_refused")
+        return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS and self.accepts_operator_key
 
 
 def act_as_user(member: AuthenticatedCaller, agent: str, database: Database, now: datetime) -> AuthenticatedCaller:

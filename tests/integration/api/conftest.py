@@ -255,6 +255,7 @@ def make_dependencies(
             [PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]
         ),
         clock=clock,
+        locate_secret=lambda reference: reference.replace("parlour/", "parlour/test/", 1),
         find_secret_status=lambda reference: queues.secret_statuses.get(reference, "missing"),
         providers=queues.providers,
         environment="test",

@@ -198,6 +198,7 @@ def test_secrets_are_listed_with_their_users_and_status(client: TestClient, acme
     assert answer.status_code == 200, answer.text
     queues.secret_statuses |= {"parlour/tenants/acme/site": "stored", "parlour/tenants/acme/spare": "unreadable"}
     found = client.get("/v1/secrets", headers=create_key_headers(client, acme, "viewer")).json()["secrets"]
+    assert found[0]["reference"] == "parlour/test/tenants/acme/gupshup"  # where `parlour secrets set` stores it
     assert [(one["name"], one["used_by"], one["status"]) for one in found] == [
         ("gupshup", ["binding desk"], "missing"),
         ("site", ["tool raise_rfi"], "stored"),

@@ -59,6 +59,7 @@ def check_policy(answer: Response) -> None:
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
 
 
 def test_the_page_may_send_files_to_the_bucket_and_to_nobody_else(client: TestClient) -> None:

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from parlour.infra.errors import Misconfigured
+from parlour.infra.errors import Misconfigured, MissingSecret
 from parlour.infra.secrets import SecretsManager
 
 
@@ -55,3 +55,22 @@ def test_a_secret_is_created_then_replaced() -> None:
     assert secrets.get("parlour/tenants/acme/key") == "old"
     secrets.put("parlour/tenants/acme/key", "new")
     assert secrets.get("parlour/tenants/acme/key") == "new"
+
+
+def test_a_stack_has_the_secrets_of_its_tenants_below_its_own_name() -> None:
+    client = boto3.client("secretsmanager")
+    secrets = SecretsManager(client)
+    staging, production = SecretsManager(client, stack="staging"), SecretsManager(client, stack="production")
+    production.put("parlour/tenants/acme/key", "real")
+    assert production.get("parlour/tenants/acme/key") == secrets.get("parlour/production/tenants/acme/key") == "real"
+    assert production.find_status("parlour/tenants/acme/key") == "stored"
+    # Another stack reaches it by no spelling.
+    for reference in ("parlour/tenants/acme/key", "parlour/production/tenants/acme/key", "x/tenants/tenants/acme/key"):
+        assert staging.locate(reference) == "parlour/staging/tenants/acme/key"
+        assert staging.find_status(reference) == "missing"
+        with pytest.raises(MissingSecret, match="parlour/staging/tenants/acme/key"):
+            staging.get(reference)
+    assert staging.locate("arn:aws:secretsmanager:eu-west-1:1:secret:TokenSecret-abc") == (
+        "arn:aws:secretsmanager:eu-west-1:1:secret:TokenSecret-abc"
+    )
+    assert staging.locate("parlour/tenants/tenants/key") == "parlour/staging/tenants/tenants/key"

@@ -399,6 +399,21 @@ def test_odd_claims_of_a_trusted_issuer_break_nothing(
         call(token(issuer, **{name: value}), "acme")  # type: ignore[arg-type]
 
 
+def test_the_operators_key_signs_in_only_where_the_deployment_allows_it(
+    database: Database, acme: SampleTenant, issuer: str
+) -> None:
+    credentials = Credentials(f"Bearer {OPERATOR_KEY}", acme.slug)
+    for allowed in (True, False):
+        issuers = TrustedIssuers(oidc.parse_issuers(issuer), "parlour", JsonFetcher())
+        sign_in = Authenticator(issuers, lambda: TOKEN_SECRET, lambda: OPERATOR_KEY, allows_operator_key=allowed)
+        assert (sign_in.find_operator(credentials, NOW) == "") is allowed
+        if allowed:
+            assert sign_in.authenticate(credentials, database, NOW).principal.kind == "operator"
+        else:
+            with pytest.raises(Unauthenticated):
+                sign_in.authenticate(credentials, database, NOW)
+
+
 def test_an_operator_signs_in_by_name_and_then_no_key_does(
     issuer: str, database: Database, acme: SampleTenant, brick: SampleTenant
 ) -> None:

@@ -155,7 +155,7 @@ def list_secrets(caller: Viewer) -> SecretListView:
         secrets=[
             SecretView(
                 name=secret.name,
-                reference=secret.reference,
+                reference=caller.dependencies.locate_secret(secret.reference),
                 used_by=secret.used_by,
                 status=_find_secret_status(caller.dependencies, secret.reference),
             )
