@@ -35,10 +35,10 @@ class ApprovalHarness:
     runs: list[JsonObject] = field(default_factory=list)
     problems: list[Exception] = field(default_factory=list)
 
-    def add_tool(self, policy: str = "always", approver: str = "user") -> None:
+    def add_tool(self, policy: str = "always", approver: str = "user", *, editable: bool = False) -> None:
         self.conversation.add_tool("page", self.run_tool)
         self.conversation.query(
-            f"UPDATE tools SET needs_approval = '\"{policy}\"', approver = '{approver}' "
+            f"UPDATE tools SET needs_approval = '\"{policy}\"', approver = '{approver}', editable = {editable} "
             "WHERE name = 'page' RETURNING id"
         )
 

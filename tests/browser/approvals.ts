@@ -45,7 +45,7 @@ export class Approvals {
         text: "Notify foreman",
         arguments: rows(ARGUMENTS),
         raw_arguments: ARGUMENTS,
-        options: ["approve", "refuse"],
+        options: ["approve", "refuse", "edit"],
         channel: "web",
         can_answer: canAnswer,
         status_text: "The question is open.",

@@ -17,7 +17,7 @@ from tests.conversation_harness import ConversationHarness, text_answer
 def answer_questions(conversation: ConversationHarness) -> None:
     """Each once."""
     asking = ApprovalHarness(conversation)
-    asking.add_tool()
+    asking.add_tool(editable=True)
     ((handle,),) = conversation.query(
         "SELECT t.key || '/' || e.key FROM entities e JOIN entity_types t ON t.id = e.type_id"
         " WHERE e.deleted_at IS NULL ORDER BY e.created_at LIMIT 1"

@@ -121,7 +121,7 @@ function Choices({ approval, answer, onStep }: ChoicesProps) {
       <Button disabled={answer.isRunning} onClick={() => onStep("refusal")}>
         No
       </Button>
-      {approval.arguments.length > 0 && (
+      {approval.options.includes("edit") && approval.arguments.length > 0 && (
         <Button disabled={answer.isRunning} onClick={() => onStep("edit")}>
           Edit
         </Button>

@@ -54,14 +54,9 @@ _CUSTOM_KINDS = frozenset({"operation", "entity_patch"})
 
 _CLOSED_STATES = frozenset({"refused", "expired", "superseded", "done"})
 
-_RESPONSE_SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "approved": {"type": "boolean"},
-        "reason": {"type": "string", "maxLength": 500},
-        "editedArgs": {"type": "object", "description": "All arguments of the call. They are shown again first."},
-    },
-    "required": ["approved"],
+_ANSWER: JsonObject = {"approved": {"type": "boolean"}, "reason": {"type": "string", "maxLength": 500}}
+_EDITED: JsonObject = {
+    "editedArgs": {"type": "object", "description": "All arguments of the call. They are shown again first."}
 }
 
 
@@ -273,12 +268,13 @@ class AguiRun:
 
     def _interrupt(self, approval: Approval) -> Interrupt:
         number = self.asked_calls.get(approval.id)
+        properties = {**_ANSWER, **(_EDITED if "edit" in approval.options else {})}
         return Interrupt(
             id=str(approval.id),
             reason="confirmation" if number is None else "tool_call",
             message=approval.question,
             tool_call_id=None if number is None else tool_call_id(number),
-            response_schema=_RESPONSE_SCHEMA,
+            response_schema={"type": "object", "properties": properties, "required": ["approved"]},
             expires_at=approval.expires_at.isoformat(),
             metadata={"tool": approval.tool, "arguments": approval.arguments},
         )

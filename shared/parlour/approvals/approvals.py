@@ -7,7 +7,15 @@ from uuid import UUID
 
 from parlour.approvals import bound_call, question, store
 from parlour.approvals.rows import OPTIONS, Approval, Approver, Decision
-from parlour.infra.errors import ApprovalChanged, ApprovalExpired, ApprovalRefused, Forbidden, ModelError, NotFound
+from parlour.infra.errors import (
+    ApprovalChanged,
+    ApprovalExpired,
+    ApprovalRefused,
+    Forbidden,
+    InvalidRequest,
+    ModelError,
+    NotFound,
+)
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_digest
 from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
@@ -81,7 +89,7 @@ def new_approval(tx: Transaction, asked: AskedCall, now: datetime) -> Approval:
         tool=asked.tool.name,
         arguments=asked.arguments,
         question=question.question_text(asked.tool, asked.arguments),
-        options=list(OPTIONS),
+        options=[*OPTIONS, *(["edit"] if _is_editable(asked.tool, asked.tool.approver) else [])],
         channel=asked.channel,
         bound=bound,
         bound_hash=canonical_digest(bound),
@@ -160,6 +168,7 @@ def answer(principal: Principal, tx: Transaction, approval_id: UUID, given: Answ
         NotFound: the principal may not see the question.
         Forbidden: they may see it, and somebody else is asked.
         InvalidArguments: edited arguments do not fit the tool's schema.
+        InvalidRequest: the arguments were edited by the user, and the tool does not let them.
     """
     approval = get_approval(principal, tx, approval_id)
     if not may_answer(principal, approval):
@@ -268,7 +277,12 @@ def _end(
 
 
 def _ask_again(tx: Transaction, approval: Approval, tool: Tool, arguments: JsonObject, now: datetime) -> Outcome:
-    """Replace the question by one about edited arguments, which the person sees before anything runs."""
+    """Replace the question by one about edited arguments, which the person sees before anything runs.
+
+    It is asked whatever the policy says of these arguments, and no grant covers it.
+    """
+    if not _is_editable(tool, approval.approver):
+        raise InvalidRequest("arguments: they cannot be changed here; refuse, and say what should be different")
     validate_arguments(tool.schema, arguments)
     asked = AskedCall(
         tool,
@@ -290,6 +304,11 @@ def _find_change(
     tx: Transaction, approval: Approval, tool: Tool | None, arguments: JsonObject | None = None
 ) -> str | None:
     return bound_call.find_change(tx, approval, tool, approval.arguments if arguments is None else arguments)
+
+
+def _is_editable(tool: Tool, approver: str) -> bool:
+    """Return whether the person asked may change the arguments."""
+    return tool.editable or approver != "user"
 
 
 def _can_see(principal: Principal, tx: Transaction, approval: Approval) -> bool:

@@ -75,6 +75,8 @@ def find_change(tx: Transaction, approval: Approval, tool: Tool | None, argument
     """Return why a call with these arguments is not the one that was asked about; None when nothing differs."""
     if tool is None:
         return "The tool does not exist any more."
+    if tool.approver != approval.approver:
+        return "The tool asks somebody else by now."
     owner = CallOwner(approval.user_id, approval.binding_id, approval.session_id)
     try:
         now = load_bound_call(tx, tool, arguments, owner)

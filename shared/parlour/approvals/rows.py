@@ -24,6 +24,7 @@ class Approval:
     """One question about one tool call.
 
     bound        what was asked about, as `bound_call.load_bound_call` returns it; bound_hash: its digest.
+    options      what the person asked can do: OPTIONS, and "edit" where they may change the arguments.
     shown_level  the highest classification that the conversation had shown.
     posted_at    when the question was last put to the user.
     """

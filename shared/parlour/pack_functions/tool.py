@@ -43,6 +43,7 @@ class ToolFlags(TypedDict, total=False):
     needs_approval: bool | Literal["never", "writes", "always"] | dict[str, Any]
     approver: Literal["user", "viewer", "editor", "admin"]
     approval_hours: int
+    editable: bool
     trusted_results: bool
     timeout_seconds: int
 

@@ -551,6 +551,11 @@ class Tool(PackModel):
     approval_hours: Annotated[int, Field(ge=1, le=720)] = Field(
         default=24, description="Hours until an unanswered question expires; nothing is done then."
     )
+    editable: bool = Field(
+        default=False,
+        description="Whether the user who is asked may change the arguments, which are then checked and asked about "
+        "again. Members may in any case.",
+    )
     trusted_results: bool = Field(
         default=False,
         description="Whether nobody outside of the tenant can write what the tool answers. Otherwise, while a "

@@ -13,7 +13,8 @@ from parlour.tools.builtin.definitions import ASK_A_PERSON
 
 def find_warnings(pack: Pack) -> list[PackProblem]:
     """Return the pack's warnings, by file and line."""
-    return sorted(_find_unheard_requests(pack), key=lambda warning: (warning.file, warning.line, warning.message))
+    found = [*_find_unheard_requests(pack), *_find_needless_editable(pack)]
+    return sorted(found, key=lambda warning: (warning.file, warning.line, warning.message))
 
 
 def _find_unheard_requests(pack: Pack) -> Iterator[PackProblem]:
@@ -27,6 +28,17 @@ def _find_unheard_requests(pack: Pack) -> Iterator[PackProblem]:
                 "say who is told in `notifications`, and how soon people answer in `inbox`"
             )
             yield _warning_at(pack, f"bindings/{slug}.yaml", ("agent",), message)
+
+
+def _find_needless_editable(pack: Pack) -> Iterator[PackProblem]:
+    """Warn of tools with `editable` about which no user is asked."""
+    is_asked_anywhere = any(binding.needs_approval != "never" for binding in pack.bindings.values())
+    for name, tool in pack.tools.items():
+        if tool.editable and (tool.approver != "user" or (tool.needs_approval == "never" and not is_asked_anywhere)):
+            message = (
+                "changes nothing: it is for `approver: user` and calls that need approval; members may always edit"
+            )
+            yield _warning_at(pack, f"tools/{name}.yaml", ("editable",), message)
 
 
 def _warning_at(pack: Pack, file: str, place: FieldPath, message: str) -> PackProblem:

@@ -23,7 +23,7 @@ UNION ALL
 SELECT 'tool', id, name, version, jsonb_build_object(
            'description', description, 'schema', schema, 'endpoint', endpoint, 'auth', auth, 'writes', writes,
            'idempotent', idempotent, 'heavy', heavy, 'needs_approval', needs_approval, 'approver', approver,
-           'approval_hours', approval_hours, 'trusted_results', trusted_results, 'lookup', lookup, 'timeout_seconds', timeout_seconds)
+           'approval_hours', approval_hours, 'editable', editable, 'trusted_results', trusted_results, 'lookup', lookup, 'timeout_seconds', timeout_seconds)
   FROM tools
 UNION ALL
 SELECT 'entity_type', id, key, version, jsonb_build_object(
@@ -84,15 +84,17 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
 -- name: upsert_tool
 -- A tool as a pack has it, under its next version.
 INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, auth, writes, idempotent, heavy, needs_approval,
-                   approver, approval_hours, trusted_results, lookup, timeout_seconds, version, created_at, updated_at)
+                   approver, approval_hours, editable, trusted_results, lookup, timeout_seconds, version, created_at,
+                   updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(description)s, %(schema)s, %(endpoint)s, %(auth)s, %(writes)s,
-        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(approver)s, %(approval_hours)s, %(trusted_results)s,
-        %(lookup)s, %(timeout_seconds)s, %(version)s, %(now)s, %(now)s)
+        %(idempotent)s, %(heavy)s, %(needs_approval)s, %(approver)s, %(approval_hours)s, %(editable)s,
+        %(trusted_results)s, %(lookup)s, %(timeout_seconds)s, %(version)s, %(now)s, %(now)s)
 ON CONFLICT (tenant_id, name) DO UPDATE
    SET description = excluded.description, schema = excluded.schema, endpoint = excluded.endpoint,
        auth = excluded.auth, writes = excluded.writes, idempotent = excluded.idempotent, heavy = excluded.heavy,
        needs_approval = excluded.needs_approval, approver = excluded.approver,
-       approval_hours = excluded.approval_hours, trusted_results = excluded.trusted_results, lookup = excluded.lookup,
+       approval_hours = excluded.approval_hours, editable = excluded.editable,
+       trusted_results = excluded.trusted_results, lookup = excluded.lookup,
        timeout_seconds = excluded.timeout_seconds, version = excluded.version, updated_at = excluded.updated_at;
 
 -- name: upsert_entity_type

@@ -2,7 +2,7 @@
 -- The tools of those names, by name: the same order every turn, since it is part of the cached prompt. With each
 -- comes where its secret is kept, which hosts the tenant lets its tools reach, and what the tenant is called.
 SELECT t.name, t.description, t.schema, t.endpoint, t.auth, t.writes, t.idempotent, t.heavy, t.needs_approval,
-       t.approver, t.approval_hours, t.trusted_results, t.lookup, t.timeout_seconds, s.reference AS secret_reference,
+       t.approver, t.approval_hours, t.editable, t.trusted_results, t.lookup, t.timeout_seconds, s.reference AS secret_reference,
        ARRAY(SELECT jsonb_array_elements_text(COALESCE(o.settings -> 'tool_hosts', '[]'))) AS allowed_hosts, o.slug AS tenant_slug
   FROM tools t
   JOIN tenants o USING (tenant_id)

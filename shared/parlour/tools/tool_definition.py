@@ -44,6 +44,7 @@ class Tool:
     needs_approval    which calls ask a person first: "never", "writes", "always", or a JSON Schema of the arguments.
     approver          who is asked: "user" (of the conversation), or members with a role: "viewer", "editor", "admin".
     approval_hours    how long the question stays open.
+    editable          the user who is asked may change the arguments; members may in any case.
     trusted_results   nobody outside of the tenant can write what it answers: later writes do not ask because of it.
     lookup            where the endpoint tells the outcome of a call by its key: a URL with `{key}`, or `python:<name>`.
                       Its "not found" promises that the call was not done and will not be.
@@ -65,6 +66,7 @@ class Tool:
     needs_approval: Json = "never"
     approver: str = "user"
     approval_hours: int = 24
+    editable: bool = False
     trusted_results: bool = False
     lookup: str | None = None
     timeout_seconds: int | None = None

@@ -136,7 +136,7 @@ class ThinkingModel(ScriptedModel):
 def asking(conversation: ConversationHarness) -> ApprovalHarness:
     conversation.clock.now = datetime.now(UTC)  # the client does not answer what has expired
     harness = ApprovalHarness(conversation)
-    harness.add_tool()
+    harness.add_tool(editable=True)
     return harness
 
 

@@ -25,20 +25,21 @@ from tests.integration.api.conftest import (
 )
 
 _TOOL = """
-INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, writes, approver, created_at, updated_at)
+INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, writes, approver, editable, created_at,
+                   updated_at)
 VALUES (current_tenant(), %(id)s, 'page', 'Page somebody.', '{"type": "object", "additionalProperties": false,
-        "properties": {"message": {"type": "string"}}}', 'python:page', true, %(approver)s, now(), now())
+        "properties": {"message": {"type": "string"}}}', 'python:page', true, %(approver)s, %(editable)s, now(), now())
 """
 _OFFER = "UPDATE agents SET tools = tools || '{page}'"
 _DEMOTE = "UPDATE api_keys SET roles = '{viewer}'"
 _ASKED = "UPDATE tool_calls SET state = 'failed', code = 'approval_asked' WHERE id = %(id)s"
 
 
-def ask(feed: EventFeed, approver: str = "user") -> Approval:
+def ask(feed: EventFeed, approver: str = "user", *, editable: bool = False) -> Approval:
     """A question about a page in the visitor's session, as a turn leaves it."""
     call_id = AttentionItems(feed.database, feed.tenant_id, feed.session_id, feed.now).add_tool_call()
     with feed.database.transaction(feed.tenant_id) as tx:
-        tx.run(Query("test.tool", "-", _TOOL), id=uuid4(), approver=approver)
+        tx.run(Query("test.tool", "-", _TOOL), id=uuid4(), approver=approver, editable=editable)
         tx.run(Query("test.offer", "-", _OFFER))
         tx.run(Query("test.asked", "-", _ASKED), id=call_id)
         row = tx.one(
@@ -122,7 +123,7 @@ def test_an_approver_who_lost_the_role_before_answering_is_refused(
 def test_late_edited_and_wrong_answers_are_told_apart(
     client: TestClient, feed: EventFeed, visit: VisitorSession, clock: ManualClock
 ) -> None:
-    approval = ask(feed)
+    approval = ask(feed, editable=True)
     wrong = answer(client, approval, visit.headers, arguments={"message": 5})
     assert wrong.status_code == 422
     assert "message" in wrong.json()["error"]["message"]
@@ -134,6 +135,17 @@ def test_late_edited_and_wrong_answers_are_told_apart(
     late = client.post(f"/v1/approvals/{latest}/answer", json={"decision": "approve"}, headers=visit.headers)
     assert late.status_code == 409
     assert "expired" in late.json()["error"]["message"]
+
+
+def test_arguments_that_the_user_may_not_change_stay(
+    client: TestClient, feed: EventFeed, visit: VisitorSession
+) -> None:
+    approval = ask(feed)
+    edited = answer(client, approval, visit.headers, arguments={"message": "pay 9,999"})
+    assert edited.status_code == 422
+    assert "refuse, and say what should be different" in edited.json()["error"]["message"]
+    found = client.get(f"/v1/approvals/{approval.id}", headers=visit.headers).json()
+    assert (found["state"], found["options"]) == ("asked", ["approve", "refuse"])
 
 
 def test_always_allow_is_listed_and_revoked(

@@ -14,7 +14,15 @@ from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
 from parlour.conversations import inbox_messages
 from parlour.inbox import threads
-from parlour.infra.errors import Forbidden, InvalidArguments, LeaseHeld, LeaseLost, NotFound, OutcomeUnknown
+from parlour.infra.errors import (
+    Forbidden,
+    InvalidArguments,
+    InvalidRequest,
+    LeaseHeld,
+    LeaseLost,
+    NotFound,
+    OutcomeUnknown,
+)
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
@@ -210,6 +218,7 @@ def test_the_sweep_expires_a_question_and_the_user_is_told(asking: ApprovalHarne
         ("UPDATE tenants SET status = 'paused'", "The agent is not available"),
         ("UPDATE agents SET tools = '{}'", "The agent is not available"),
         ("DELETE FROM tools WHERE name = 'page'", "The tool does not exist"),
+        ("UPDATE tools SET approver = 'admin' WHERE name = 'page'", "The tool asks somebody else"),
     ],
 )
 @pytest.mark.parametrize("when", ["before the answer", "before the run"])
@@ -323,11 +332,13 @@ def test_a_role_is_asked_and_the_user_cannot_answer(conversation: ConversationHa
 
 def test_edited_arguments_are_checked_and_shown_again(asking: ApprovalHarness) -> None:
     asking.conversation.query(
-        """UPDATE tools SET schema = '{"type": "object", "properties": {"message": {"type": "string"}}}'
+        """UPDATE tools SET schema = '{"type": "object", "properties": {"message": {"type": "string"}}}',
+                            editable = true
             WHERE name = 'page' RETURNING id"""
     )
     approval = asking.ask_whatsapp(message="north")
     user = asking.user_of(approval)
+    assert approval.options == ["approve", "refuse", "edit"]
     with pytest.raises(InvalidArguments):
         asking.answer(user, approval, Answer("approve", arguments={"message": 5}))
     renewed = asking.answer(user, approval, Answer("approve", arguments={"message": "south"})).outcome
@@ -337,6 +348,44 @@ def test_edited_arguments_are_checked_and_shown_again(asking: ApprovalHarness) -
     assert asking.answer(user, renewed.approval, YES).outcome.code == "approved"
     asking.dispatch(approval)
     assert asking.runs == [{"message": "south"}]
+
+
+@pytest.mark.parametrize("decision", ["approve", "approve again"])
+def test_a_user_cannot_turn_a_question_into_a_form_unless_the_tool_says_so(
+    asking: ApprovalHarness, decision: str
+) -> None:
+    approval = asking.ask_whatsapp(amount=10)
+    user = asking.user_of(approval)
+    assert approval.options == ["approve", "refuse"]
+    with pytest.raises(InvalidRequest, match="cannot be changed here"):
+        asking.answer(user, approval, Answer("approve", arguments={"amount": 9999}))
+    assert states(asking) == ["asked"]
+    same = Answer("approve", arguments={"amount": 10} if decision == "approve again" else None)
+    assert asking.answer(user, approval, same).outcome.code == "approved"
+    asking.dispatch(approval)
+    assert asking.runs == [{"amount": 10}]
+
+
+def test_an_edit_is_asked_about_again_also_where_the_policy_and_a_grant_would_not_ask(asking: ApprovalHarness) -> None:
+    policy = '{"type": "object", "properties": {"amount": {"minimum": 100}}, "required": ["amount"]}'
+    asking.conversation.query(f"UPDATE tools SET editable = true, needs_approval = '{policy}' RETURNING id")
+    approval = asking.ask_whatsapp(amount=100)
+    user, now = asking.user_of(approval), asking.conversation.clock()
+    with asking.conversation.database.transaction(user) as tx:
+        grants.grant(user, tx, approval, now + timedelta(days=1), now)
+    renewed = asking.answer(user, approval, Answer("approve", arguments={"amount": 5})).outcome
+    assert (renewed.code, states(asking), asking.runs) == ("asked_again", ["superseded", "asked"], [])
+
+
+def test_a_member_edits_arguments_of_any_tool(conversation: ConversationHarness) -> None:
+    asking = ApprovalHarness(conversation)
+    asking.add_tool(approver="editor")
+    approval = asking.ask_whatsapp(amount=10)
+    assert approval.options == ["approve", "refuse", "edit"]
+    renewed = asking.answer(conversation.admin, approval, Answer("approve", arguments={"amount": 8})).outcome
+    assert asking.answer(conversation.admin, renewed.approval, YES).outcome.code == "approved"
+    asking.dispatch(approval)
+    assert asking.runs == [{"amount": 8}]
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "It was approved at 20"), ("de", "Dem wurde am 20")])
