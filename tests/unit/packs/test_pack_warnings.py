@@ -1,5 +1,9 @@
+from pathlib import Path
+
 import pytest
 
+from parlour.packs.folder import read_folder
+from parlour.packs.pack_templates import TEMPLATES, NewPack, render_pack
 from parlour.packs.pack_warnings import find_warnings
 from parlour.packs.validate import validate
 from tests.unit.packs.sample_pack import SMALL_PACK, with_edit
@@ -46,3 +50,78 @@ def test_a_binding_that_asks_about_every_tool_lets_its_tools_be_editable() -> No
     files[BINDING] = f"{files[BINDING]}needs_approval: always\n"
 
     assert find_warnings(validate(files)) == []
+
+
+WRITING_TOOL = """\
+description: Books a visit.
+schema: {type: object, properties: {day: {type: string}}}
+endpoint: https://api.acme.example/visits
+writes: true
+"""
+WHATSAPP = SMALL_PACK[BINDING].partition("  web:")[0]
+WEB = SMALL_PACK[BINDING].partition("  whatsapp:")[0] + "  web:\n    host: acme.example\n"
+
+
+def booking_pack(binding: str, tool: str = "book_visit", modes: str = "") -> list[str]:
+    """The warnings of a pack whose agent books visits, with this binding."""
+    files = with_edit("tenant.yaml", "secrets:", "tool_hosts: [api.acme.example]\nsecrets:")
+    files["agents/helper.yaml"] = SMALL_PACK["agents/helper.yaml"].replace("[look_up]", f"[look_up, {tool}]\n{modes}")
+    files |= {"tools/book_visit.yaml": WRITING_TOOL, BINDING: binding}
+    return [str(warning) for warning in find_warnings(validate(files))]
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        WHATSAPP,
+        WEB,
+        SMALL_PACK[BINDING],
+        WHATSAPP + "writes: own\n",
+        SMALL_PACK[BINDING] + "writes: {verified: own}\n",
+        WHATSAPP + "tool_writes: {book_visit: own}\n",
+        WHATSAPP + "tool_writes: {book_visit: {anonymous: all}}\n",
+        WHATSAPP + "writes: all\ntool_writes: {book_visit: own}\n",
+        WHATSAPP + "door: private\nowner: {phone: '+447700900001'}\n",
+    ],
+)
+def test_a_tool_that_no_customer_may_use_is_warned_of(binding: str) -> None:
+    (warning,) = booking_pack(binding)
+    assert "agent: only signed-in editors may use book_visit here" in warning
+    assert "tool_writes: {book_visit: all}" in warning
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        WHATSAPP + "writes: all\n",
+        WHATSAPP + "tool_writes: {book_visit: all}\n",
+        WEB + "writes: {anonymous: all}\n",
+        SMALL_PACK[BINDING] + "tool_writes: {book_visit: {anonymous: all}}\n",
+        SMALL_PACK[BINDING] + "tool_writes: {book_visit: none}\n",
+        WEB + "door: private\nowner: {issuer: 'https://id.example', subject: ada}\n",
+    ],
+)
+def test_a_tool_that_somebody_may_use_or_nobody_shall_is_no_reason_to_warn(binding: str) -> None:
+    assert booking_pack(binding) == []
+
+
+def test_a_tool_of_parlour_needs_less_and_an_agent_that_may_not_act_uses_none() -> None:
+    assert booking_pack(WHATSAPP, "create_entity") == []
+    assert booking_pack(SMALL_PACK[BINDING], "create_entity") == []
+    (warning,) = booking_pack(WEB, "create_entity")
+    assert "visitors and phones have none, and it needs own" in warning
+    assert booking_pack(WHATSAPP, modes="modes: [inform]\n") == []
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("whatsapp", ["442079460150", ""])
+def test_a_new_pack_has_no_warnings(template: str, whatsapp: str) -> None:
+    wanted = NewPack(template, "bright-smile", "Bright Smile", "chat.bright.example", whatsapp)
+    files = {path: text for path, text in render_pack(wanted).items() if not path.startswith(".")}
+    assert find_warnings(validate(files)) == []
+
+
+@pytest.mark.parametrize("pack", ["packs/construction", "examples/code-first"])
+def test_an_example_has_no_warnings(pack: str) -> None:
+    found = find_warnings(validate(read_folder(Path(pack))))
+    assert [str(one) for one in found] == []
