@@ -48,7 +48,9 @@ def link_phone_numbers(conversation: ConversationHarness) -> None:
         ).session_id
         == session
     )
-    link_members_phone(conversation, add_member(conversation, "rosa"), "+919800000304")
+    rosa = add_member(conversation, "rosa")
+    for number in ("+919800000304", "+919800000305"):  # the second one replaces the first
+        link_members_phone(conversation, rosa, number)
     visitor, session = start_web_session(conversation)
     late = request_phone_code(conversation, visitor, session, "+919800000303").link_id
     with conversation.database.transaction(conversation.tenant_id) as tx:

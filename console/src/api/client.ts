@@ -1,4 +1,4 @@
-import createClient, { type Client } from "openapi-fetch";
+import createClient, { type Client as OpenapiClient } from "openapi-fetch";
 import { toProblem, problemOf } from "./problem";
 import type { components, paths } from "./schema";
 
@@ -8,14 +8,18 @@ export type Schema = components["schemas"];
 /** The API's address. It is relative to this page, so a stage prefix in front of the path changes nothing. */
 export const API_ROOT = new URL("../", document.baseURI).href;
 
+export type Client = OpenapiClient<paths>;
+
 export interface Credentials {
   token: string;
   /** The slug of the tenant to act in. Session and visitor tokens name their own. */
   tenant?: string | undefined;
+  /** The slug of the agent that a signed-in member talks to, as themselves. */
+  agent?: string | undefined;
 }
 
 /** Return a client that acts with the credentials that `current` returns at each call. */
-export function apiClient(current: () => Credentials | null): Client<paths> {
+export function apiClient(current: () => Credentials | null): Client {
   const client = createClient<paths>({ baseUrl: API_ROOT.replace(/\/$/, ""), cache: "no-store", credentials: "omit" });
   client.use({
     onRequest({ request }) {
@@ -30,6 +34,7 @@ export function authorization(credentials: Credentials | null): Record<string, s
   if (!credentials) return {};
   const headers: Record<string, string> = { Authorization: `Bearer ${credentials.token}` };
   if (credentials.tenant) headers["Parlour-Tenant"] = credentials.tenant;
+  if (credentials.agent) headers["Parlour-Agent"] = credentials.agent;
   return headers;
 }
 

@@ -19,7 +19,7 @@ const STREAM_FAILURES = 3;
 /** Yield the events of a session after number `after` until `signal` aborts. A lost connection is resumed. */
 export async function* sessionEvents(
   sessionId: string,
-  credentials: Credentials,
+  credentials: () => Credentials | null,
   after: number,
   { stream, signal }: Options,
 ): AsyncGenerator<SessionEvent> {
@@ -30,7 +30,7 @@ export async function* sessionEvents(
   while (!signal.aborted) {
     try {
       const source = isStreamed ? streamed : polled;
-      for await (const event of source(sessionId, credentials, number, signal)) {
+      for await (const event of source(sessionId, credentials(), number, signal)) {
         failures = 0;
         wait = POLL_MS.first;
         if (event.number <= number) continue;
@@ -51,13 +51,13 @@ export async function* sessionEvents(
   }
 }
 
-async function* polled(id: string, credentials: Credentials, after: number, signal: AbortSignal) {
+async function* polled(id: string, credentials: Credentials | null, after: number, signal: AbortSignal) {
   const response = await reach(`v1/sessions/${id}/events?after=${after}`, credentials, signal);
   const page = (await response.json()) as Schema["EventListView"];
   yield* page.events;
 }
 
-async function* streamed(id: string, credentials: Credentials, after: number, signal: AbortSignal) {
+async function* streamed(id: string, credentials: Credentials | null, after: number, signal: AbortSignal) {
   const headers = { Accept: "text/event-stream", "Last-Event-ID": String(after) };
   const response = await reach(`v1/sessions/${id}/stream`, credentials, signal, headers);
   if (!response.body) return;
@@ -74,7 +74,7 @@ async function* streamed(id: string, credentials: Credentials, after: number, si
   }
 }
 
-async function reach(path: string, credentials: Credentials, signal: AbortSignal, headers: HeadersInit = {}) {
+async function reach(path: string, credentials: Credentials | null, signal: AbortSignal, headers: HeadersInit = {}) {
   const init: RequestInit = {
     headers: { ...headers, ...authorization(credentials) },
     signal,

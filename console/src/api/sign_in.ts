@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import type { Middleware } from "openapi-fetch";
 import { apiClient, body, type Credentials, type Schema } from "./client";
 import { isExpired } from "./expiry";
 import { Problem } from "./problem";
@@ -22,7 +23,16 @@ export const api = apiClient(() => signedIn.value);
 let renew: (() => Promise<Credentials | null>) | null = null;
 const copies = new Map<string, Request>();
 
-api.use({
+/** Return the credentials with which the signed-in member talks to an agent as themselves; null for anybody else. */
+export function memberCredentials({ tenant, slug }: { tenant: string; slug: string }): Credentials | null {
+  const current = signedIn.value;
+  return current?.me.kind === "member" && current.tenant === tenant
+    ? { token: current.token, tenant, agent: slug }
+    : null;
+}
+
+/** Renews the sign-in on a 401 and asks again, or marks it as expired. */
+export const renewal: Middleware = {
   onRequest({ request, id }) {
     if (renew) copies.set(id, request.clone());
   },
@@ -41,7 +51,8 @@ api.use({
     if (again.status === 401) isExpired.value = true;
     return again;
   },
-});
+};
+api.use(renewal);
 
 type Tenants = Schema["TenantChoiceView"]["tenants"];
 

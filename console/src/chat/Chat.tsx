@@ -62,7 +62,7 @@ export function Chat({ store, onPick, onLeaveRecord, titleLevel: Title = "h1" }:
         <div class="chat-who">
           <AgentPicker agents={store.agents.value} agent={agent} onPick={onPick} titleLevel={Title} />
         </div>
-        {store.visitor.value && (
+        {store.identity.value && (
           <Button
             icon="list"
             aria-label="Your conversations"

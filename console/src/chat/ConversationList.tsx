@@ -21,7 +21,7 @@ const VISIBILITY: Record<Visibility, string> = {
 /** The visitor's conversations with the agent, pinned ones first. */
 export function ConversationList({ store }: { store: ChatStore }) {
   const [isArchived, setArchived] = useState(false);
-  const token = store.visitor.value;
+  const identity = store.identity.value;
   const agentName = store.agent.value?.name ?? "";
   const sessions = usePages(
     async (cursor, signal) => {
@@ -29,7 +29,7 @@ export function ConversationList({ store }: { store: ChatStore }) {
       const page = await body(store.api.GET("/v1/sessions", { params: { query }, signal }));
       return { items: page.sessions, next_cursor: page.next_cursor };
     },
-    [token, isArchived],
+    [identity, isArchived],
   );
   return (
     <>
@@ -55,9 +55,11 @@ export function ConversationList({ store }: { store: ChatStore }) {
                   What {agentName} remembers about you
                 </Button>
                 <PhoneLink store={store} isLinked={items.some((item) => item.is_main)} />
-                <Button icon="signOut" onClick={() => store.signOut()}>
-                  Sign out in this browser
-                </Button>
+                {store.visitor.value && (
+                  <Button icon="signOut" onClick={() => store.signOut()}>
+                    Sign out in this browser
+                  </Button>
+                )}
               </div>
             )}
           </>

@@ -40,8 +40,8 @@ const END_WORDS: Record<string, string> = {
 
 /** What the agent remembers of the visitor, to read, edit and erase. */
 export function OwnMemory({ store }: { store: ChatStore }) {
-  const token = store.visitor.value;
-  const memory = useResource((signal) => body(store.api.GET("/v1/memory", { signal })), [token]);
+  const identity = store.identity.value;
+  const memory = useResource((signal) => body(store.api.GET("/v1/memory", { signal })), [identity]);
   return (
     <>
       <header class="chat-panel-head">

@@ -7,8 +7,8 @@ import type { ChatStore } from "./chat_store";
 
 /** What the visitor always allows; nothing where there is no such permission. */
 export function OwnPermissions({ store }: { store: ChatStore }) {
-  const token = store.visitor.value;
-  const grants = useResource((signal) => body(store.api.GET("/v1/approvals/grants", { signal })), [token]);
+  const identity = store.identity.value;
+  const grants = useResource((signal) => body(store.api.GET("/v1/approvals/grants", { signal })), [identity]);
   if (!grants.data?.grants.length) return null;
   return (
     <>

@@ -19,9 +19,14 @@ export function toPlayground(agent?: AgentKey, about?: RecordLabel): string {
   return to(["playground", ...(agent ? [agent.tenant, agent.slug] : [])], { about: about?.handle, name: about?.name });
 }
 
-/** Return the address at which an operator talks to an agent: the playground on a laptop, else the visitors' page. */
+/** Return the address of the console's page with an agent, and a record to talk about. */
+export function toTalk({ tenant, slug }: AgentKey, about?: RecordLabel): string {
+  return to(["talk", tenant, slug], { about: about?.handle, name: about?.name });
+}
+
+/** Return the address at which somebody who signed in talks to an agent: on a laptop the playground. */
 export function toConversationWith(agent: AgentKey, about?: RecordLabel): string {
-  return settings.value?.local ? toPlayground(agent, about) : toChat(agent, about);
+  return settings.value?.local ? toPlayground(agent, about) : toTalk(agent, about);
 }
 
 /** Return the record that an address names. Its name is only known with the first message. */

@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
-import { apiClient, body, type Credentials, type Schema } from "../api/client";
+import type { Middleware } from "openapi-fetch";
+import { apiClient, body, type Client, type Credentials, type Schema } from "../api/client";
 import { toProblem } from "../api/problem";
 import { unlistedAgent, type Agent } from "./agent";
 import { checkFiles, type PickedFile } from "./attachments";
@@ -26,14 +27,22 @@ interface ChatOptions {
   agents: readonly Agent[];
   stream: boolean;
   readAs?: () => Credentials | null;
+  member?: (agent: AgentKey) => Credentials | null;
+  /** What the API's clients do besides, such as renewing a sign-in. */
+  middleware?: readonly Middleware[];
 }
 
 /** The chat of a page: the agent, the conversation that is shown, and who the visitor is. */
 export class ChatStore implements ConversationHost {
   readonly agents = signal<readonly Agent[]>([]);
   readonly conversation = signal<Conversation | null>(null);
-  /** The token for all of the visitor's conversations with the agent; null before the first one. */
+  /** The token for all of the visitor's conversations with the agent; null before the first one, and for a member. */
   readonly visitor = signal<string | null>(null);
+  /** Who lists and continues conversations: a member from the start, a visitor after the first one; "" for nobody. */
+  readonly identity = computed(() => {
+    const agent = this.agent.value;
+    return agent && this.member(agent) ? `member of ${agent.tenant}` : (this.visitor.value ?? "");
+  });
   /** What is open beside the thread. */
   readonly panel = signal<"conversations" | "memory" | null>(null);
   /** What is typed and chosen, and not sent. It stays when the conversation changes. */
@@ -47,14 +56,22 @@ export class ChatStore implements ConversationHost {
   });
   readonly stream: boolean;
   readonly readAs: () => Credentials | null;
+  readonly member: (agent: AgentKey) => Credentials | null;
 
-  /** The API as the visitor. A token that it refuses is forgotten. */
-  readonly api = apiClient(() => (this.visitor.value ? { token: this.visitor.value } : null));
+  /** The API as the member or the visitor. A visitor's token that it refuses is forgotten. */
+  readonly api: Client;
+  private readonly middleware: readonly Middleware[];
 
-  constructor({ agents, stream, readAs = () => null }: ChatOptions) {
+  constructor({ agents, stream, readAs = () => null, member = () => null, middleware = [] }: ChatOptions) {
     this.agents.value = agents;
     this.stream = stream;
     this.readAs = readAs;
+    this.member = member;
+    this.middleware = middleware;
+    this.api = this.clientFor(() => {
+      const agent = this.agent.value;
+      return (agent && this.member(agent)) ?? (this.visitor.value ? { token: this.visitor.value } : null);
+    });
     this.api.use({
       onResponse: ({ response }) => {
         if (response.status === 401) this.forgetVisitor();
@@ -66,7 +83,9 @@ export class ChatStore implements ConversationHost {
   /** Show an agent: this tab's conversation with it, the latest one about the record, or a new one. */
   async open(agent: Agent, about: RecordLabel | null): Promise<void> {
     const kept = readConversation();
-    const isKept = kept && isSame(agent, kept) && (!about || kept.about?.handle === about.handle);
+    const isMember = this.member(agent) !== null;
+    const isOwn = kept && isSame(agent, kept) && Boolean(kept.isMember) === isMember;
+    const isKept = isOwn && (!about || kept.about?.handle === about.handle);
     const conversation = this.start(agent, isKept ? kept.about : about);
     if (isKept) return this.resume(conversation, kept.session);
     const latest = about && (await this.findLatest(about.handle).catch(() => null));
@@ -100,8 +119,8 @@ export class ChatStore implements ConversationHost {
   /** Continue one of the visitor's conversations. */
   async visit({ id, entity }: { id: string; entity?: RecordLabel | null }): Promise<void> {
     const agent = this.agent.value;
-    const token = this.visitor.value;
-    if (!agent || !token) return;
+    if (!agent || !this.identity.value) return;
+    const token = this.visitor.value ?? "";
     await this.resume(this.start(agent, entity ?? null), { session_id: id, token });
   }
 
@@ -110,7 +129,7 @@ export class ChatStore implements ConversationHost {
     const conversation = this.conversation.value;
     if (!conversation) return;
     writeVisitor(conversation.agent, linked);
-    this.visitor.value = linked.visitor_token;
+    this.visitor.value = readVisitor(conversation.agent);
     const about = conversation.about.value;
     const current = conversation.session.value?.session_id;
     await this.visit({ id: about && current ? current : linked.session_id, entity: about });
@@ -154,15 +173,15 @@ export class ChatStore implements ConversationHost {
       resume: false,
       challenge: "",
     };
-    const client = apiClient(() => credentialsOf(agent));
+    const client = this.clientFor(() => this.member(agent) ?? credentialsOf(agent));
     const open = () => body(client.POST("/v1/sessions", { body: wanted }));
     const opened = await open().catch((error: unknown) => {
-      if (toProblem(error).status !== 401) throw error;
+      if (toProblem(error).status !== 401 || this.member(agent)) throw error;
       removeVisitor(agent);
       return open();
     });
     writeVisitor(agent, opened);
-    if (isSame(agent, this.agent.value)) this.visitor.value = readVisitor(agent);
+    if (isSame(agent, this.agent.value)) this.visitor.value = this.member(agent) ? null : readVisitor(agent);
     const { name, greeting } = opened.binding;
     this.agents.value = this.agents.value.map((other) => (isSame(other, agent) ? { ...other, name, greeting } : other));
     return opened;
@@ -171,14 +190,22 @@ export class ChatStore implements ConversationHost {
   onSession(conversation: Conversation, session: SessionToken | null): void {
     if (conversation !== this.conversation.value) return;
     const { tenant, slug } = conversation.agent;
-    writeConversation(session && { tenant, slug, session, about: conversation.about.value });
+    const isMember = this.member(conversation.agent) !== null;
+    writeConversation(session && { tenant, slug, session, about: conversation.about.value, isMember });
+  }
+
+  /** Return a client of the API that acts with credentials, and renews them where that is possible. */
+  clientFor(credentials: () => Credentials | null): Client {
+    const client = apiClient(credentials);
+    client.use(...this.middleware);
+    return client;
   }
 
   private start(agent: Agent, about: RecordLabel | null): Conversation {
     this.leave();
     const conversation = new Conversation(agent, about, this);
     this.conversation.value = conversation;
-    this.visitor.value = readVisitor(agent);
+    this.visitor.value = this.member(agent) ? null : readVisitor(agent);
     this.panel.value = null;
     return conversation;
   }
@@ -196,7 +223,8 @@ export class ChatStore implements ConversationHost {
     } catch (error) {
       const problem = toProblem(error);
       if (conversation.isClosed) return;
-      if (problem.status === 401 || problem.status === 404) writeConversation(null);
+      const isOver = problem.status === 404 || (problem.status === 401 && !this.member(conversation.agent));
+      if (isOver) writeConversation(null);
       else conversation.notice.value = { text: visitorText(problem), canReconnect: true };
     }
   }
@@ -208,7 +236,7 @@ export class ChatStore implements ConversationHost {
 
   /** Return the visitor's latest conversation about a record that is not archived. */
   private async findLatest(handle: string): Promise<Schema["SessionListItemView"] | undefined> {
-    if (!this.visitor.value) return undefined;
+    if (!this.identity.value) return undefined;
     const query = { entity: handle, limit: LISTED };
     const page = await body(this.api.GET("/v1/sessions", { params: { query } }));
     return [...page.sessions].sort((one, other) => other.last_active_at.localeCompare(one.last_active_at))[0];

@@ -1,6 +1,6 @@
 import { signal, type Signal } from "@preact/signals";
 import type { Approval, ApprovalAnswer } from "../approvals/approval";
-import { apiClient, body, type Credentials, type Schema } from "../api/client";
+import { apiClient, body, type Client, type Credentials, type Schema } from "../api/client";
 import { sessionEvents, type SessionEvent } from "../api/events";
 import { Problem, toProblem } from "../api/problem";
 import type { Agent } from "./agent";
@@ -19,8 +19,12 @@ const SILENCE = { slow: 20_000, late: 300_000 };
 export interface ConversationHost {
   /** Whether the API streams events here; else they are polled. */
   stream: boolean;
-  /** Credentials of a signed-in member, whose citations carry links; null for visitors. */
+  /** Credentials of somebody who signed in without being a member, whose citations carry links; null for visitors. */
   readAs: () => Credentials | null;
+  /** Return a client of the API that acts with credentials. */
+  clientFor: (credentials: () => Credentials | null) => Client;
+  /** Credentials with which a signed-in member talks to the agent as themselves; null for visitors. */
+  member: (agent: Agent) => Credentials | null;
   openSession: (agent: Agent, about: RecordLabel | null) => Promise<Schema["OpenedSession"]>;
   /** A session was opened, or it has ended (null). */
   onSession: (conversation: Conversation, session: SessionToken | null) => void;
@@ -60,7 +64,7 @@ export class Conversation {
   readonly lastTurn = signal<string | null>(null);
 
   private readonly closed = new AbortController();
-  private readonly api = apiClient(() => this.session.value && { token: this.session.value.token });
+  private readonly api: Client;
   private readonly reader = apiClient(() => this.host.readAs());
   /** Messages leave one after another, in the order in which they were written. */
   private queue: Promise<void> = Promise.resolve();
@@ -82,6 +86,12 @@ export class Conversation {
     private readonly host: ConversationHost,
   ) {
     this.about = signal(about);
+    this.api = host.clientFor(() => this.credentials());
+  }
+
+  /** A member's own sign-in, which is renewed, or the token of a visitor's session. */
+  private credentials(): Credentials | null {
+    return this.session.value && (this.host.member(this.agent) ?? { token: this.session.value.token });
   }
 
   get isClosed(): boolean {
@@ -277,7 +287,7 @@ export class Conversation {
   private failToSend(problem: Problem): void {
     const about = this.about.value;
     const isRefused = problem.status === 404 && !this.session.value && !this.unread;
-    if (problem.status === 401 || problem.status === 404) this.endSession();
+    if (this.isOver(problem)) this.endSession();
     const text = isRefused
       ? about
         ? `${this.agent.name} has no access to ${about.name}. Remove the record, or choose another agent.`
@@ -293,13 +303,19 @@ export class Conversation {
     this.opening ??= this.host.openSession(this.agent, this.about.value);
     try {
       const opened = await this.opening;
-      this.session.value = { session_id: opened.session_id, token: opened.token };
+      const token = this.host.member(this.agent) ? "" : opened.token;
+      this.session.value = { session_id: opened.session_id, token };
       this.about.value = opened.entity ?? this.about.value;
       this.host.onSession(this, this.session.value);
       return this.session.value;
     } finally {
       this.opening = null;
     }
+  }
+
+  /** Whether the session cannot be continued. A member whose sign-in ended signs in again. */
+  private isOver({ status }: Problem): boolean {
+    return status === 404 || (status === 401 && !this.host.member(this.agent));
   }
 
   private endSession(): void {
@@ -349,7 +365,8 @@ export class Conversation {
     this.awaitReply();
     try {
       const options = { stream: this.host.stream, signal: abort.signal };
-      for await (const event of sessionEvents(session.session_id, session, this.lastEvent, options)) {
+      const credentials = () => this.credentials();
+      for await (const event of sessionEvents(session.session_id, credentials, this.lastEvent, options)) {
         this.lastEvent = event.number;
         await this.receive(event);
         if (event.kind === "done" && !this.unanswered.size) break;
@@ -451,7 +468,7 @@ export class Conversation {
     this.unanswered.clear();
     this.reply?.fail("The connection was lost before the reply was complete.");
     this.reply = null;
-    if (problem.status === 401 || problem.status === 404) this.endSession();
+    if (this.isOver(problem)) this.endSession();
     else this.stopFollowing();
     this.notice.value = { text: visitorText(problem), canReconnect: Boolean(this.session.value ?? this.unread) };
   }

@@ -20,6 +20,8 @@ export interface SessionToken {
 interface OpenConversation extends AgentKey {
   session: SessionToken;
   about: Schema["RecordLabel"] | null;
+  /** Whether a signed-in member talks, whose sessions need no token. */
+  isMember?: boolean;
 }
 
 interface StoredVisitor {

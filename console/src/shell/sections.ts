@@ -82,6 +82,15 @@ export const PLAYGROUND: Section = {
   load: () => import("../pages/playground/PlaygroundPage"),
 };
 
+/** The page on which a member talks to an agent; pages of records and agents lead there. */
+const TALK: Section = {
+  key: "talk",
+  label: "Talk",
+  icon: "chat",
+  isVisible: () => true,
+  load: () => import("../pages/talk/TalkPage"),
+};
+
 /** Return the sections that the reader may open. */
 export function visibleSections(isLocal: boolean): readonly Section[] {
   return [...SECTIONS.filter((section) => section.isVisible()), ...(isLocal ? [PLAYGROUND] : [])];
@@ -90,7 +99,7 @@ export function visibleSections(isLocal: boolean): readonly Section[] {
 /** Return the section of an address, if the reader may open it. */
 export function openedSection(route: Route, isLocal: boolean): Section | undefined {
   const reachable = SECTIONS.filter((section) => section.isVisible() || section.isReachable?.());
-  return sectionOf(route, isLocal ? [...reachable, PLAYGROUND] : reachable);
+  return sectionOf(route, [...reachable, TALK, ...(isLocal ? [PLAYGROUND] : [])]);
 }
 
 /** Return the section that an address belongs to. */

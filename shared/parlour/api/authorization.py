@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -180,28 +180,34 @@ def authenticate_caller(request: Request, found: AppDependencies, given: Request
 AnyCaller = Annotated[Caller, Depends(authenticate_caller)]
 
 
+def _require_role(calling: Caller, role: str) -> None:
+    """Check the role of somebody of the tenant. Who talks to an agent acts as a user there, a member as well."""
+    principal = calling.principal
+    roles.require_role(replace(principal, roles=frozenset()) if calling.signed_in.visitor else principal, role)
+
+
 def require_viewer(calling: AnyCaller) -> Caller:
     """Return a caller who may read what an operator of the tenant sees."""
-    roles.require_role(calling.principal, "viewer")
+    _require_role(calling, "viewer")
     return calling
 
 
 def require_reader(calling: AnyCaller) -> Caller:
     """Return a caller who may read the tenant's records: a viewer or an editor."""
-    if not calling.principal.has_role("editor"):
-        roles.require_role(calling.principal, "viewer")
+    if calling.signed_in.visitor or not calling.principal.has_role("editor"):
+        _require_role(calling, "viewer")
     return calling
 
 
 def require_editor(calling: AnyCaller) -> Caller:
     """Return a caller who may write records, documents and files."""
-    roles.require_role(calling.principal, "editor")
+    _require_role(calling, "editor")
     return calling
 
 
 def require_admin(calling: AnyCaller) -> Caller:
     """Return a caller who may change the tenant's configuration."""
-    roles.require_role(calling.principal, "admin")
+    _require_role(calling, "admin")
     return calling
 
 

@@ -56,12 +56,16 @@ class StatusChange(RequestModel):
 
 
 class BindingView(ResponseModel):
-    """A binding as the tenant's own people see it; `channels` are names only."""
+    """A binding as the tenant's own people see it; `channels` are names only.
+
+    is_open_to_caller  whether the caller can talk to it on the web: an open door, or a private one of theirs.
+    """
 
     id: UUID
     slug: str
     display_name: str
     door: str
+    is_open_to_caller: bool = False
     channels: Annotated[list[str], BeforeValidator(sorted)]
     clearance: int
     greeting: str

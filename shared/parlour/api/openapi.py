@@ -232,6 +232,8 @@ def _dependency_calls(dependant: Dependant) -> Iterator[object]:
 def _add_security(operation: dict[str, Any], access: _Access) -> None:
     if operation["operationId"] == "open_session":
         operation["security"] = [{}, {"visitor_token": []}, {"member_token": []}]
+    elif operation["operationId"] == "get_public_agent":
+        operation["security"] = [{}, {"member_token": []}]
     else:
         operation["security"] = [{name: []} for name in access.credentials]
     if operation["security"]:

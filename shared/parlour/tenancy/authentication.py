@@ -208,8 +208,9 @@ class Authenticator:
 def act_as_user(member: AuthenticatedCaller, agent: str, database: Database, now: datetime) -> AuthenticatedCaller:
     """Return a member as the user that they talk as with an agent, by its binding's slug.
 
-    What a visitor's token opens for all of a visitor's sessions with an agent, this opens for the member's own.
-    Forbidden for anybody but a member; NotFound when there is no such agent or its door is closed to them.
+    What a visitor's token opens for all of a visitor's sessions with an agent, this opens for the member's own; the
+    roles viewer and editor stay, for what their conversations show. Forbidden for anybody but a member; NotFound when
+    there is no such agent or its door is closed to them.
     """
     principal = member.principal
     if principal.kind != "member":
@@ -222,7 +223,9 @@ def act_as_user(member: AuthenticatedCaller, agent: str, database: Database, now
     if not acting or not compute_access(acting.user, acting.binding).is_admitted:
         raise NotFound("no agent of that name answers you; GET /v1/bindings lists them")
     claims = VisitorClaims(principal.tenant_id, acting.user.id, acting.binding.id, None, acting.token_epoch, None, True)
-    return _to_visitor(acting, claims)
+    shown = frozenset(role for role in ("viewer", "editor") if principal.has_role(role))
+    caller = _to_visitor(acting, claims)
+    return replace(caller, principal=replace(caller.principal, roles=shown))
 
 
 def _to_choice(found: Sequence[TenantLabel]) -> TenantChoice:

@@ -219,11 +219,40 @@ def test_the_owner_of_a_private_agent_opens_it_and_nobody_else(
     assert answer.status_code == 200, answer.text
     opened = ines.open("office")
     assert opened.status_code == 201
+    page, colleague = f"/console/agents/{ines.tenant}/office", add_member("otto")
     assert client.get("/v1/sessions", headers=ines.headers("office")).status_code == 200
-    colleague = add_member("otto")
+    assert client.get(page, headers=ines.headers()).json()["name"] == "Office"
+    assert open_agents(client, ines) == {"desk", "office"}
     assert colleague.open("office").status_code == 404
     assert client.get("/v1/sessions", headers=colleague.headers("office")).status_code == 404
-    assert client.get("/v1/sessions", headers=operator_headers(ines.tenant)).status_code != 200
+    assert open_agents(client, colleague) == {"desk"}
+    assert client.get("/v1/bindings", headers=operator_headers(ines.tenant)).status_code == 200
+    wrong = bearer(opened.json()["token"] + "x")
+    for headers in ({}, colleague.headers(), operator_headers(ines.tenant), wrong, bearer(opened.json()["token"])):
+        assert client.get(page, headers=headers).status_code == 404
+    ines.change(active=False)
+    assert client.get(page, headers=ines.headers()).status_code == 404
+
+
+def open_agents(client: TestClient, member: SignedInMember) -> set[str]:
+    """The agents that the console lets a member talk to."""
+    member.change(roles=["viewer"])
+    found = client.get("/v1/bindings", headers=member.headers()).json()["bindings"]
+    return {one["slug"] for one in found if one["is_open_to_caller"]}
+
+
+def test_a_member_who_talks_reads_their_citations_and_has_no_further_role(
+    client: TestClient, ines: SignedInMember
+) -> None:
+    ines.change(roles=["admin"])
+    assert ines.open().status_code == 201
+    assert client.get("/v1/members", headers=ines.headers()).status_code == 200
+    for path in ("/v1/members", "/v1/bindings", "/v1/turns", "/v1/entities", "/v1/pack", "/v1/users"):
+        assert client.get(path, headers=ines.headers("desk")).status_code == 403, path
+    record = {"type": "site", "name": "Yard"}
+    assert client.post("/v1/entities", json=record, headers=ines.headers("desk")).status_code == 403
+    me = client.get("/v1/me", headers=ines.headers("desk")).json()
+    assert (me["kind"], sorted(me["roles"])) == ("user", ["editor", "viewer"])
 
 
 def test_a_member_links_a_phone_and_keeps_their_role(

@@ -2,7 +2,6 @@ import { body, type Schema } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { api, hasRole, me } from "../../api/sign_in";
 import { to } from "../../shell/router";
-import { settings } from "../../shell/settings";
 import { LinkButton } from "../../ui/Button";
 import { clearanceName } from "../../ui/clearance";
 import { Page, Tabs } from "../../ui/Page";
@@ -10,7 +9,7 @@ import { Scrollable } from "../../ui/Scrollable";
 import { useResource } from "../../ui/resource";
 import { EmptyState, Loaded } from "../../ui/states";
 import { Facts } from "../../ui/Table";
-import { toChat, toPlayground } from "../../chat/address";
+import { toConversationWith } from "../../chat/address";
 import { channelName, DOORS } from "./words";
 
 /** The tiers of a persona, as a binding's file names them, and their folders in a pack. */
@@ -41,12 +40,8 @@ export function AgentPage({ slug, file }: { slug: string; file: string }) {
           <LinkButton icon="chat" href={to(["conversations"], { agent: slug })}>
             Conversations
           </LinkButton>
-          {agent.data?.channels.includes("web") && agent.data.door !== "private" && (
-            <LinkButton
-              kind="solid"
-              icon="play"
-              href={settings.value?.local ? toPlayground({ tenant, slug }) : toChat({ tenant, slug })}
-            >
+          {agent.data?.is_open_to_caller && (
+            <LinkButton kind="solid" icon="play" href={toConversationWith({ tenant, slug })}>
               Talk to it
             </LinkButton>
           )}

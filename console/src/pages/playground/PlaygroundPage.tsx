@@ -1,12 +1,12 @@
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { body } from "../../api/client";
 import { api, hasRole, signedIn } from "../../api/sign_in";
-import { recordOf, toPlayground } from "../../chat/address";
+import { toChat, toPlayground } from "../../chat/address";
 import { Chat } from "../../chat/Chat";
-import { ChatStore } from "../../chat/chat_store";
+import { useConsoleChat } from "../../chat/use_console_chat";
 import { navigate } from "../../shell/router";
 import type { PageProps } from "../../shell/sections";
-import { settings } from "../../shell/settings";
+import { LinkButton } from "../../ui/Button";
 import { Page } from "../../ui/Page";
 import { EmptyState } from "../../ui/states";
 import { TurnTrace } from "../conversations/TurnTrace";
@@ -19,24 +19,8 @@ const SETTLE = 400;
 /** The laptop's page: the web chat and a simulated phone side by side, and the trace of the newest turn. */
 export default function PlaygroundPage({ route }: PageProps) {
   const ownTenant = signedIn.value?.tenant ?? "";
-  const store = useMemo(
-    () =>
-      new ChatStore({
-        agents: (settings.value?.bindings ?? []).filter((agent) => agent.tenant === ownTenant),
-        stream: settings.value?.stream ?? false,
-        readAs: () => (hasRole("viewer") ? signedIn.value : null),
-      }),
-    [ownTenant],
-  );
+  const store = useConsoleChat(route);
   const [turnId, setTurnId] = useState<string | null>(null);
-  const [, tenant, slug] = route.path;
-  const about = route.query.get("about");
-  useEffect(() => {
-    const agent = slug && tenant === ownTenant ? store.findAgent(tenant, slug) : store.firstAgent();
-    if (agent) void store.open(agent, recordOf(route.query));
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `about` is what is read of the query
-  }, [store, ownTenant, tenant, slug, about]);
-  useEffect(() => () => store.conversation.peek()?.close(), [store]);
 
   const lastTurn = store.conversation.value?.lastTurn.value ?? null;
   useEffect(() => {
@@ -49,7 +33,17 @@ export default function PlaygroundPage({ route }: PageProps) {
   }, []);
 
   return (
-    <Page title="Playground" lead="Talk to your agents on the web and on WhatsApp, and see how each reply came about.">
+    <Page
+      title="Playground"
+      lead="Talk to your agents on the web and on WhatsApp, and see how each reply came about. On the web you talk as yourself."
+      actions={
+        store.agent.value && (
+          <LinkButton icon="chat" href={toChat(store.agent.value)}>
+            Talk as a visitor
+          </LinkButton>
+        )
+      }
+    >
       <div class="playground">
         <div class="playground-chat">
           <Chat

@@ -17,7 +17,7 @@ export function TalkButton({ record, type }: TalkButtonProps) {
     async (signal) => (hasRole("viewer") ? (await body(api.GET("/v1/bindings", { signal }))).bindings : []),
     [tenant],
   );
-  const first = agents.data?.find((agent) => agent.door !== "private" && agent.channels.includes("web"));
+  const first = agents.data?.find((agent) => agent.door !== "private" && agent.is_open_to_caller);
   const slug = type?.chat_binding?.slug ?? (type?.chat_agent ? undefined : first?.slug);
   if (type?.chat_agent && !slug) return <span class="soft">Its type’s agent has no web chat.</span>;
   if (!slug) return null;

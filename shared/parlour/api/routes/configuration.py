@@ -1,12 +1,14 @@
 """The tenant's configuration: its pack, its agents, its status."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from fastapi import APIRouter
 
 from parlour.api import pack_views
-from parlour.api.authorization import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
+from parlour.api.authorization import Admin, AppDependencies, Caller, RequestCredentials, Viewer, request_embedding
 from parlour.api.configuration_schemas import (
     BindingListView,
     BindingView,
@@ -30,7 +32,7 @@ from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_PACK_BYTES
 from parlour.infra.errors import InvalidRequest, NotFound, SecretUnavailable
 from parlour.infra.ids import uuid7
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Database, Transaction
 from parlour.infra.secrets import SecretStatus
 from parlour.packs.apply import ApplyOptions, apply
 from parlour.packs.date_shift import validate_on
@@ -40,8 +42,9 @@ from parlour.packs.prune import prune_pack
 from parlour.packs.status import read_status
 from parlour.packs.undo import undo_apply
 from parlour.principal import Principal
-from parlour.tenancy import bindings, roles, routing_keys, tenant_secrets, tenants
+from parlour.tenancy import bindings, roles, routing_keys, tenant_secrets, tenants, users
 from parlour.tenancy.authentication import Credentials
+from parlour.tenancy.bindings import Binding
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
 
@@ -111,7 +114,21 @@ def list_bindings(caller: Viewer) -> BindingListView:
     """List the active agents."""
     with caller.transaction() as tx:
         found = bindings.list_active_bindings(tx)
-    return BindingListView(bindings=[BindingView.model_validate(binding) for binding in found])
+        private = [binding for binding in found if binding.door == "private" and "web" in binding.channels]
+        own = _find_own_bindings(caller, tx, private)
+    shown = []
+    for binding in found:
+        is_open = binding.is_open_to_visitors or binding.id in own
+        shown.append(BindingView.model_validate(binding).model_copy(update={"is_open_to_caller": is_open}))
+    return BindingListView(bindings=shown)
+
+
+def _find_own_bindings(caller: Caller, tx: Transaction, private: Sequence[Binding]) -> set[UUID]:
+    """Return the private bindings that answer the member who asks."""
+    if not private or caller.principal.kind != "member":
+        return set()
+    user_id = users.find_or_create_member_user(caller.principal, tx, caller.now)
+    return {binding.id for binding in private if users.load_access(tx, user_id, binding.id).is_admitted}
 
 
 @router.get("/routes")
