@@ -1,7 +1,8 @@
 """A turn's events as AG-UI 1.0 has them.
 
-AG-UI cannot take back streamed text: text that is not the reply after all is dropped by a MESSAGES_SNAPSHOT without it,
-and the reply begins as a new message.
+A reply is one message for each step of the model that has a text, with the calls between them. AG-UI cannot take back
+streamed text: text that is not in the reply after all is dropped by a MESSAGES_SNAPSHOT without it, and the reply
+begins as a new message.
 """
 
 import json
@@ -67,9 +68,13 @@ def tool_call_id(event_number: int) -> str:
 
 @dataclass(slots=True)
 class _Text:
-    """A message that is being streamed. White space at its end is held back: a reply has none."""
+    """The text of a step as a message. White space at its end is held back: a reply has none.
+
+    block  the step that writes it.
+    """
 
     message: AssistantMessage
+    block: int
     held_back: str = ""
 
     @property
@@ -93,6 +98,7 @@ class AguiRun:
     history      the client's messages, up to the one that is answered.
     asked_calls  by approval, the number of the event that told of its call in an earlier run.
     is_over      whether the terminal event was given out.
+    _texts       the texts of the turn that runs; `_text`: the one that is being streamed.
     """
 
     thread_id: str
@@ -103,6 +109,7 @@ class AguiRun:
     is_over: bool = field(default=False, init=False)
     _messages: list[Message] = field(default_factory=list, init=False)
     _message_count: int = field(default=0, init=False)
+    _texts: list[_Text] = field(default_factory=list, init=False)
     _text: _Text | None = field(default=None, init=False)
     _reasoning_id: str = field(default="", init=False)
     _open_calls: list[_Call] = field(default_factory=list, init=False)
@@ -140,7 +147,7 @@ class AguiRun:
                 yield from self._approval(payload)
             case "error":
                 self._problem = (str(payload["code"]), str(payload["message"]))
-            case "done" if self._problem is None:
+            case "done":
                 self._is_stopped = payload.get("state") == "stopped"
                 yield from self._reply(replies.get(UUID(str(payload["message_id"])), ""))
             case kind if kind in _STATE_PATHS:
@@ -173,9 +180,9 @@ class AguiRun:
     def _translate_stream(self, event: Event) -> Iterator[BaseEvent]:
         match event.kind:
             case "text_delta":
-                yield from self._stream(str(event.payload["text"]))
+                yield from self._stream(str(event.payload["text"]), int(str(event.payload.get("block", 1))))
             case "text_reset":
-                yield from self._retract()
+                yield from self._retract([one for one in self._texts if one.block == event.payload["step"]])
             case "reasoning_delta":
                 yield from self._reason(event.number, str(event.payload["text"]))
 
@@ -193,14 +200,17 @@ class AguiRun:
             yield ReasoningEndEvent(message_id=self._reasoning_id)
             self._reasoning_id = ""
 
-    def _stream(self, delta: str) -> Iterator[BaseEvent]:
+    def _stream(self, delta: str, block: int) -> Iterator[BaseEvent]:
+        if self._text and self._text.block != block:
+            yield from self._end_text()
         text = self._text.held_back + delta if self._text else delta.lstrip()
         shown = text.rstrip()
         if shown:
             if self._text is None:
                 self._message_count += 1
                 message = AssistantMessage(id=f"{self.run_id}-{self._message_count}")
-                self._text = _Text(message)
+                self._text = _Text(message, block)
+                self._texts.append(self._text)
                 self._messages.append(message)
                 yield TextMessageStartEvent(message_id=message.id, role="assistant")
             self._text.message.content = self._text.shown + shown
@@ -213,22 +223,34 @@ class AguiRun:
             yield TextMessageEndEvent(message_id=self._text.message.id)
             self._text = None
 
-    def _retract(self) -> Iterator[BaseEvent]:
-        """Drop the message that is being streamed."""
-        if self._text:
-            yield from self._end_text()
-            self._messages.pop()
-            yield self._messages_snapshot()
+    def _retract(self, texts: Sequence[_Text]) -> Iterator[BaseEvent]:
+        """Drop the messages of these texts."""
+        if not texts:
+            return
+        yield from self._end_text()
+        dropped = {one.message.id for one in texts}
+        self._messages = [one for one in self._messages if one.id not in dropped]
+        self._texts = [one for one in self._texts if one not in texts]
+        yield self._messages_snapshot()
 
     def _reply(self, reply: str) -> Iterator[BaseEvent]:
-        """Make the last message of the turn its reply, as it was stored: with questions, without false citations."""
-        if self._text and not reply.startswith(self._text.shown):
-            yield from self._retract()
-        if rest := reply[len(self._text.shown) if self._text else 0 :]:
+        """Make the texts of the turn its reply, as it was stored: with questions, without false citations.
+
+        RUN_ERROR tells why a turn could not go on: of its reply only what comes before is a message.
+        """
+        if self._problem is not None:
+            reply = reply.partition(self._problem[1])[0].rstrip()
+        shown = "\n\n".join(one.shown for one in self._texts)
+        joint = "" if self._text or not shown else "\n\n"
+        if reply != shown and not reply.startswith(shown + joint):
+            yield from self._retract(self._texts)
+            shown = joint = ""
+        if rest := reply[len(shown + joint) :]:
             if self._text:
                 self._text.held_back = ""
-            yield from self._stream(rest)
+            yield from self._stream(rest, self._text.block if self._text else 0)
         yield from self._end_text()
+        self._texts = []
 
     def _start_call(self, call: _Call) -> Iterator[BaseEvent]:
         """Tell of a call by its name: its arguments and result are shown to members only."""

@@ -70,14 +70,14 @@ class TextReset(ResponseModel):
 
 
 class TextResetEvent(_EventView):
-    """The text so far is not the reply: drop it."""
+    """An attempt of the step failed: drop the text and the reasoning of its block, and nothing else."""
 
     kind: Literal["text_reset"]
     payload: TextReset
 
 
 class TextDelta(ResponseModel):
-    """A piece of the reply; `block`: the step that writes it, each with a text of its own."""
+    """A piece of the reply; `block`: the step that writes it. The reply is the text of all blocks, each a paragraph."""
 
     text: str
     block: int = 1

@@ -1,5 +1,7 @@
 """What a turn has done so far, and what it does next. Pure: resuming a turn is the same code as starting one."""
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from parlour.approvals.question import ASKED
@@ -7,6 +9,12 @@ from parlour.infra.json_values import JsonObject
 
 STOPPED = "stopped"
 """The stop reason of a step that somebody stopped; its text is what the model had said by then."""
+
+MAX_ANNOUNCEMENT_CHARS = 100
+"""Text beside calls that is no longer than this only says what the model is about to do ("Let me look")."""
+
+_FINAL_STOP_REASONS = frozenset({STOPPED, "refusal"})
+"""Stop reasons of steps without text that are not asked once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +27,9 @@ class ModelStep:
 
     @property
     def text(self) -> str:
-        """What the model said in words."""
-        return "".join(str(block["text"]) for block in self.blocks or () if block.get("type") == "text").strip()
+        """What the model said in words: runs of text blocks, with a blank line where something stands between."""
+        runs = itertools.groupby(self.blocks or (), key=lambda block: block.get("type") == "text")
+        return join_texts("".join(str(block["text"]) for block in run) for is_text, run in runs if is_text)
 
     @property
     def tool_requests(self) -> tuple["ToolRequest", ...]:
@@ -62,6 +71,11 @@ class Journal:
     max_tool_iterations: int
     joined_messages: tuple["JoinedMessage", ...] = ()
 
+    @property
+    def text(self) -> str:
+        """What the model said in all steps, in order. A step that is not committed has no text."""
+        return join_texts(step.text for step in self.steps)
+
     def results_of_step(self, step: int) -> dict[str, JsonObject]:
         """Return the results of a step's tool calls, by call id."""
         return {call.call_id: call.result for call in self.finished_calls if call.step == step}
@@ -70,6 +84,10 @@ class Journal:
         """Return the results of a step's calls in the order in which the model asked for them."""
         found = self.results_of_step(step.number)
         return tuple((one.call_id, found[one.call_id]) for one in step.tool_requests if one.call_id in found)
+
+
+NOTHING_DONE = Journal((), (), 0)
+"""The journal of a turn whose material was not read yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +101,15 @@ class JoinedMessage:
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Ask the model; the answer becomes step `number`. `again` when an earlier attempt at it was cut short."""
+    """Ask the model; the answer becomes step `step_number`.
+
+    is_retry      an earlier attempt at it was cut short.
+    offers_tools  False where the step before had neither words nor calls: now only words count.
+    """
 
     step_number: int
     is_retry: bool
+    offers_tools: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +122,21 @@ class RunTools:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The turn is over; `text` is what the model said last, None when it kept asking for tools or said nothing."""
+    """The turn is over.
 
-    text: str | None
+    text       the words of all its steps, "" for none.
+    is_answer  False when the model kept asking for tools, or said no more than what it was about to do.
+    """
+
+    text: str
+    is_answer: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """The turn is over: a person is asked about what the model wants to do."""
+    """The turn is over: a person is asked about what the model wants to do. `text`: the words of all its steps."""
+
+    text: str
 
 
 type NextStep = CallModel | RunTools | Reply | AskPerson
@@ -116,24 +146,37 @@ def next_step(journal: Journal) -> NextStep:
     """Return what the turn does next, from what is committed alone.
 
     The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer. A call
-    about which a person is asked ends the turn as well.
+    about which a person is asked ends the turn as well. A step without words and calls is followed by one without
+    tools; that one ends the turn, whatever it asks for.
     """
     if not journal.steps:
         return CallModel(1, is_retry=False)
     last = journal.steps[-1]
+    is_closing = len(journal.steps) > 1 and not journal.steps[-2].tool_requests
     if last.blocks is None:
-        return CallModel(last.number, is_retry=True)
-    is_over = bool(last.tool_requests) and (
-        sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations
-    )
-    if not last.tool_requests or is_over:
-        return Reply(None if is_over else last.text or None)
+        return CallModel(last.number, is_retry=True, offers_tools=not is_closing)
+    if last.tool_requests and not is_closing:
+        return _after_calls(journal, last)
+    if last.text or is_closing or last.stop_reason in _FINAL_STOP_REASONS:
+        return Reply(journal.text, is_answer=bool(last.text) or len(journal.text) > MAX_ANNOUNCEMENT_CHARS)
+    return CallModel(last.number + 1, is_retry=False, offers_tools=False)
+
+
+def _after_calls(journal: Journal, last: ModelStep) -> NextStep:
+    """Return what follows a step that asked for tools."""
+    if sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations:
+        return Reply(journal.text, is_answer=False)
     results = journal.results_of_step(last.number)
     missing = tuple(request for request in last.tool_requests if request.call_id not in results)
     if missing:
         return RunTools(last.number, missing)
     is_asked = any(result.get("ok") is False and result.get("code") == ASKED for result in results.values())
-    return AskPerson() if is_asked else CallModel(last.number + 1, is_retry=False)
+    return AskPerson(journal.text) if is_asked else CallModel(last.number + 1, is_retry=False)
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """Return the texts as paragraphs, without those of white space only."""
+    return "\n\n".join(filter(None, (text.strip() for text in texts)))
 
 
 def _parse_arguments(block: JsonObject) -> JsonObject:

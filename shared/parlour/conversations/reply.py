@@ -40,6 +40,8 @@ from parlour.tools import calls
 class Answer:
     """A turn's reply and how the turn ended; of a stopped one, what it had of a reply.
 
+    text         what the model said in all steps (docs/decisions/0071), or the line that is sent in its place.
+    closing_line what follows the text where the turn could not go on.
     problem  a code for operators, None when all went well; detail: what more operators are told of it.
     reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
     opens    why the conversation now waits for a person, whatever the turn's tool calls say.
@@ -48,6 +50,7 @@ class Answer:
     """
 
     text: str
+    closing_line: str = ""
     state: Literal["answered", "failed", "stopped"] = "answered"
     degraded: bool = False
     problem: str | None = None
@@ -58,8 +61,8 @@ class Answer:
     questions: OpenQuestions = NO_QUESTIONS
 
     def body(self, text: str, notice: str) -> str:
-        """Return what the user reads: the text as it was checked, the questions as they are, and a notice."""
-        return "\n\n".join(filter(None, (text, self.questions.text, notice)))
+        """Return what the user reads: the text as it was checked, the other parts as they are."""
+        return "\n\n".join(filter(None, (text, self.closing_line, self.questions.text, notice)))
 
     @property
     def reason(self) -> str | None:
@@ -99,15 +102,15 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
         end = replace(end, called=prompting.history_messages(), cache_state=prompting.next_cache_state())
     facts = memory_writes.plan_fact_writes(running, now) if answer.state != "failed" else None
     usage = memory_writes.plan_usage_writes(running, answer.text if answer.reader else "")
-    summary_job = memory_writes.plan_summary_job(running, answer.text)
+    summary_job = memory_writes.plan_summary_job(running, answer.body(text, ""))
     if answer.problem:
-        running.feed.add_event("error", {"code": answer.problem, "message": answer.text})
+        running.feed.add_event("error", {"code": answer.problem, "message": answer.closing_line or answer.text})
     running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id), "state": answer.state})
 
     with running.stage_timer.measure("save") as took:
 
         def commit(tx: Transaction) -> _Committed:
-            citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in answer.text else []
+            citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in text else []
             sources = {source.number: source for source in citable}
             _give_up_unfinished_effects(tx, running, now)
             notice = _settle_inbox(tx, running, answer, now)
@@ -204,9 +207,10 @@ def _end_stopped(tx: Transaction, running: TurnContext, notice_id: UUID, notice:
 def _settle_inbox(tx: Transaction, running: TurnContext, answer: Answer, now: datetime) -> str:
     """Forget the instruction that the reply followed, and open the conversation where the turn asks for a person.
 
-    The instruction of a stopped turn is for the next one.
+    The instruction of a turn that was stopped, asks a person or could not go on is for the next one.
     """
-    if running.lease.instruction and answer.reader and answer.state != "stopped":
+    is_followed = answer.reader and answer.state != "stopped" and not (answer.is_question or answer.problem)
+    if running.lease.instruction and is_followed:
         threads.clear_instruction(tx, running.lease.id, running.lease.instruction)
     asked: ThreadReason | None = "failed_turn" if answer.state == "failed" else answer.opens
     return turn_openings.settle_inbox(tx, running, asked, now)

@@ -58,7 +58,7 @@ def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: 
         assembled = prompt_builder.next_prompt(
             step.step_number, loaded.tool_rounds(journal), model_key(choices[0].provider, choices[0].model)
         )
-    asking = _ModelRequest(running, step.step_number, prompt_builder, assembled)
+    asking = _ModelRequest(running, step.step_number, prompt_builder, assembled, step.offers_tools)
     asking.request(choices[0], again=step.is_retry)
     try:
         completed = asking.stream(choices)
@@ -83,6 +83,7 @@ class _ModelRequest:
     number: int
     prompt_builder: PromptBuilder
     assembled: AssembledPrompt
+    offers_tools: bool
     attempts: list[ModelAttempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
     streamed: list[str] = field(default_factory=list)
@@ -135,7 +136,14 @@ class _ModelRequest:
         must not end its conversation.
         """
         prompt = self.assembled.prompt
-        request = ModelRequest(choices[0].model, MAX_REPLY_TOKENS, prompt.tools, prompt.system, prompt.messages)
+        request = ModelRequest(
+            choices[0].model,
+            MAX_REPLY_TOKENS,
+            prompt.tools,
+            prompt.system,
+            prompt.messages,
+            tool_choice="auto" if self.offers_tools else "none",
+        )
         if not images.has_images(request):
             return self._ask(choices, request)
         with self.running.stage_timer.measure("pictures"):
@@ -231,7 +239,8 @@ class _ModelRequest:
         running, services, turn_id = self.running, self.running.dependencies, self.running.turn.id
         answered, usage = self.attempts[-1], completed.usage
         row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
-        requests = ModelStep(self.number, completed.blocks, completed.stop_reason).tool_requests
+        answer = ModelStep(self.number, completed.blocks, completed.stop_reason)
+        requests = answer.tool_requests if self.offers_tools else ()
         effects = plan_effects(running, loaded, self.number, requests)
         tell_of_calls(running, loaded, requests)
         running.unfinished_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})

@@ -8,6 +8,7 @@ from decimal import Decimal
 from parlour.channels.read_receipts import ReadReceiptSenders, ReceivedMessageRow
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.event_feed import EventFeed
+from parlour.conversations.journal import NOTHING_DONE, Journal
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.stage_timer import StageTimer
 from parlour.conversations.turn_stop import TurnStop
@@ -77,6 +78,7 @@ class TurnContext:
     link_hosts        the hosts that links of the reply may lead to.
     canned_texts      the canned replies of the turn's agent, once its material was read.
     prompt_builder    the turn's prompts, once its material was read.
+    journal           what the turn has done so far, once its material was read.
     has_untrusted_text  whether the prompt shows text of others than the user and the tenant.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
@@ -94,6 +96,7 @@ class TurnContext:
     canned_texts: CannedTexts = field(default_factory=CannedTexts)
     prompt_builder: PromptBuilder | None = None
     tools: tuple[Tool, ...] = ()
+    journal: Journal = NOTHING_DONE
     has_untrusted_text: bool = False
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
 

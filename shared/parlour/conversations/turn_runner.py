@@ -14,7 +14,7 @@ from parlour.conversations.event_feed import EventFeed, tell_of_beginning
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.interim_line import InterimLine
-from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Journal, Reply, RunTools, next_step
+from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Reply, RunTools, next_step
 from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
 from parlour.conversations.message_joining import join_new_messages
@@ -211,7 +211,10 @@ def _send_approved_calls(services: TurnDependencies, approved: Sequence[QueueMes
 
 
 def _produce_answer(turn_context: TurnContext) -> Answer:
-    """Return the turn's answer: a canned reply when the model is not to be asked or cannot be, else what it said."""
+    """Return the turn's answer: a canned reply when the model is not to be asked or cannot be, else what it said.
+
+    A turn that fails is the exception: its reply is a line alone, because somebody may have it go on later.
+    """
     if turn_context.turn.attempt_count > MAX_ATTEMPTS:
         return _failed_answer("too_many_attempts")
     try:
@@ -250,14 +253,13 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         log.count("DegradedTurn")
         wrote = turn_context.prompt_builder is not None and turn_context.prompt_builder.has_written
         size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
-        return Answer(
-            canned_replies.overflow_reply(problem.layer, has_written=wrote), degraded=True, problem=code, detail=size
-        )
+        line = canned_replies.overflow_reply(problem.layer, has_written=wrote)
+        return _unfinished_answer(turn_context, line, code, detail=size)
     except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
         log.error("turn_degraded", problem, turn_id=turn_context.turn.id, code=problem.code)
         log.count("DegradedTurn")
         line = turn_context.canned_texts.find(canned_replies.degraded_cause(problem))
-        return Answer(line, degraded=True, problem=problem.code)
+        return _unfinished_answer(turn_context, line, problem.code)
 
 
 def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
@@ -279,7 +281,7 @@ def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
         loaded, late_button_text = transact(read)
     turn_context.unfinished_calls.update(loaded.unfinished_calls)
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
-    turn_context.access = loaded.access
+    turn_context.access, turn_context.journal = loaded.access, loaded.journal
     turn_context.has_untrusted_text = approval_requests.has_untrusted_text(turn_context, loaded)
     turn_context.link_hosts = turn_context.feed.link_filter.allowed_hosts = link_hosts(loaded.persona.tenant.settings)
     tenant_id = turn_context.feed.principal.tenant_id
@@ -293,33 +295,35 @@ def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
 
 
 def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
-    journal = loaded_turn.journal
+    reader = loaded_turn.principal
     while True:
+        journal = turn_context.journal
         match next_step(journal):
             case CallModel() as step:
                 if turn_context.stop.cause:
-                    return _stopped_answer(loaded_turn, journal)
+                    return Answer(journal.text, state="stopped", reader=reader)
                 turn_context.require_time()
-                journal = ask_model(turn_context, loaded_turn, journal, step)
+                turn_context.journal = ask_model(turn_context, loaded_turn, journal, step)
             case RunTools() as step:
                 journal = run_requested_tools(turn_context, loaded_turn, journal, step)
-                journal = join_new_messages(turn_context, journal, loaded_turn.persona.binding)
-                loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
-            case AskPerson():
+                turn_context.journal = join_new_messages(turn_context, journal, loaded_turn.persona.binding)
+                loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(turn_context.journal))
+            case AskPerson(text):
                 turn_context.feed.set_state("waiting")
-                return Answer("", is_question=True)
-            case Reply() if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
-                return _stopped_answer(loaded_turn, journal)
-            case Reply(text=None):
-                return Answer(canned_replies.NO_ANSWER_REPLY, degraded=True, problem="no_answer")
-            case Reply(text=text):
-                return Answer(text or canned_replies.NO_ANSWER_REPLY, reader=loaded_turn.principal)
+                return Answer(text, reader=reader, is_question=True)
+            case Reply(text) if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
+                return Answer(text, state="stopped", reader=reader)
+            case Reply(text, is_answer=True):
+                return Answer(text, reader=reader)
+            case Reply():
+                return _unfinished_answer(turn_context, canned_replies.NO_ANSWER_REPLY, "no_answer")
 
 
-def _stopped_answer(loaded_turn: LoadedTurn, journal: Journal) -> Answer:
-    """Return what the model had said last when the turn was stopped."""
-    said = [step.text for step in journal.steps if step.text]
-    return Answer(said[-1] if said else "", state="stopped", reader=loaded_turn.principal)
+def _unfinished_answer(turn_context: TurnContext, line: str, problem: str, *, detail: str = "") -> Answer:
+    """Return what the model had said when it could not go on, and the line that says so."""
+    reader = turn_context.access.principal if turn_context.access else None
+    text = turn_context.journal.text
+    return Answer(text, closing_line=line, degraded=True, problem=problem, detail=detail, reader=reader)
 
 
 def _failed_answer(problem: TurnProblemCode) -> Answer:

@@ -44,7 +44,7 @@ class FunctionModel:
         agent_request: JsonObject = {
             "system": "\n\n".join(str(block["text"]) for block in request.system),
             "messages": [*request.messages],
-            "tools": [*request.tools],
+            "tools": [*request.tools] if request.tool_choice == "auto" else [],
         }
         event: JsonObject = {"kind": "agent", "function": request.model, "request": agent_request}
         try:

@@ -27,6 +27,8 @@ class ModelRequest:
     system      text blocks.
     messages    role and content, oldest first; the last one is the user's.
     thinking    how the model thinks before it answers, as Anthropic's API takes it; None: as it does by default.
+    tool_choice "none": the model may not call them. They are sent all the same: providers refuse a conversation with
+                calls whose tools they do not know, and the cache begins with them.
     """
 
     model: str
@@ -35,6 +37,7 @@ class ModelRequest:
     system: tuple[JsonObject, ...]
     messages: tuple[JsonObject, ...]
     thinking: JsonObject | None = None
+    tool_choice: Literal["auto", "none"] = "auto"
 
     def to_json(self) -> JsonObject:
         """Return the request as one JSON object, in the order of caching; this is hashed and counted."""
@@ -42,6 +45,7 @@ class ModelRequest:
             "model": self.model,
             "max_tokens": self.max_tokens,
             **({"thinking": self.thinking} if self.thinking else {}),
+            **({"tool_choice": {"type": "none"}} if self.tools and self.tool_choice == "none" else {}),
             "tools": [*self.tools],
             "system": [*self.system],
             "messages": [*self.messages],

@@ -409,3 +409,21 @@ def test_a_stop_that_came_too_late_leaves_no_heavy_result_unanswered(
     conversation.model.script = [text_answer("The report was cancelled.")]
     conversation.run_turn()
     assert desk.replies() == ["I am working on it.", "The report was cancelled."]
+
+
+def test_what_was_said_beside_earlier_calls_stays_when_a_turn_is_stopped(desk: WebDesk) -> None:
+    model = desk.conversation.model
+    words = ("I look into the survey.", "Now the crane.")
+    model.script = [
+        [*text_answer(text), *tool_call("search_knowledge", f"call_{number}", query=text)]
+        for number, text in enumerate(words)
+    ]
+
+    def stop_the_second_step() -> None:
+        if len(model.requests) == 2:
+            desk.stop()
+
+    model.before_completion = stop_the_second_step
+    desk.ask()
+    assert desk.turns() == [("stopped", "user")]
+    assert desk.replies() == ["\n\n".join(words)]

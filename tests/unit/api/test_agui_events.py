@@ -15,9 +15,10 @@ from parlour.infra.json_values import JsonObject
 _REPLY_ID, _TURN_ID = UUID(int=7), UUID(int=1)
 _QUESTION = UserMessage(id="u1", content="When?")
 _TEXT = st.sampled_from(["On ", "Friday", " \n", "  at nine. ", "\n\nSee you."])
+_BLOCK = st.integers(1, 2)
 _EVENTS = st.one_of(
-    st.tuples(st.just("text_delta"), _TEXT.map(lambda text: {"text": text})),
-    st.tuples(st.just("text_reset"), st.just({"step": 1})),
+    st.tuples(st.just("text_delta"), st.builds(lambda text, block: {"text": text, "block": block}, _TEXT, _BLOCK)),
+    st.tuples(st.just("text_reset"), _BLOCK.map(lambda block: {"step": block})),
     st.tuples(st.just("reasoning_delta"), st.just({"text": "Hm.", "block": 1})),
     st.tuples(st.just("reasoning_end"), st.just({"block": 1, "milliseconds": 40})),
     st.tuples(st.just("tool_call"), st.just({"name": "search"})),
@@ -104,13 +105,50 @@ def _run(events: list[tuple[str, JsonObject]], reply: str) -> Iterator[BaseEvent
     assert run.is_over
 
 
-@given(st.lists(_EVENTS, max_size=12))
-def test_a_turn_of_any_events_is_a_valid_run_that_ends_with_the_reply(events: list[tuple[str, JsonObject]]) -> None:
+@given(st.lists(_EVENTS, max_size=12), st.sampled_from(["On Friday at nine.", "On\n\nFriday", "On Friday\n\nOn", ""]))
+def test_a_turn_of_any_events_is_a_valid_run_whose_texts_are_the_reply(
+    events: list[tuple[str, JsonObject]], reply: str
+) -> None:
     client = Client()
-    for event in _run(events, "On Friday at nine."):
+    for event in _run(events, reply):
         client.receive(event)
     assert client.ended
-    assert [*client.texts.values()][-1] == "On Friday at nine."
+    assert "\n\n".join([*client.texts.values()][1:]) == reply
+
+
+_TWO_STEPS: list[tuple[str, JsonObject]] = [
+    ("text_delta", {"text": "I look. ", "block": 1}),
+    ("tool_call", {"name": "search"}),
+    ("text_delta", {"text": "On Friday.", "block": 2}),
+]
+
+
+def test_the_text_of_each_step_is_a_message_and_nothing_is_sent_again() -> None:
+    client, sent = Client(), [*_run(_TWO_STEPS, "I look.\n\nOn Friday.\n\nShall I page the foreman?")]
+    for event in sent:
+        client.receive(event)
+    assert [*client.texts.values()][1:] == ["I look.", "On Friday.\n\nShall I page the foreman?"]
+    assert "MESSAGES_SNAPSHOT" not in {event.model_dump()["type"].value for event in sent}
+
+
+def test_a_failed_attempt_takes_back_the_text_of_its_step_alone() -> None:
+    reset: list[tuple[str, JsonObject]] = [
+        ("text_reset", {"step": 2}),
+        ("text_delta", {"text": "On Monday.", "block": 2}),
+    ]
+    client = Client()
+    for event in _run([*_TWO_STEPS, *reset], "I look.\n\nOn Monday."):
+        client.receive(event)
+    assert [*client.texts.values()][1:] == ["I look.", "On Monday."]
+
+
+def test_a_turn_that_could_not_go_on_keeps_its_texts_and_tells_why_once() -> None:
+    error: tuple[str, JsonObject] = ("error", {"code": "no_answer", "message": "Please ask again."})
+    client, sent = Client(), [*_run([*_TWO_STEPS, error], "I look.\n\nOn Friday.\n\nPlease ask again.")]
+    for event in sent:
+        client.receive(event)
+    assert [*client.texts.values()][1:] == ["I look.", "On Friday."]
+    assert sent[-1].model_dump()["message"] == "Please ask again."
 
 
 def test_streamed_text_that_is_the_reply_is_not_sent_again() -> None:

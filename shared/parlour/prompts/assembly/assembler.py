@@ -68,17 +68,16 @@ class PreparedTurn:
     def assemble_step(self, number: int, rounds: Sequence[ToolRound]) -> AssembledPrompt:
         """Assemble the prompt of step `number`, after these rounds of tool calls.
 
+        A step beyond the one that follows the rounds comes after one without words and calls: it is reminded to answer.
         Raises PromptOverflow when not even one line per result fits.
         """
         meter = TokenCounter(self.cache_state.token_factors)
+        closing = (reminder.CLOSING_REMINDER,) if number > len(rounds) + 1 else ()
         searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
-        said = self._reminder_texts(searched=searched) if rounds else ()
+        said = (*(self._reminder_texts(searched=searched) if rounds else ()), *closing)
         again = tail.tail_segment(meter, Layer.REMINDER, said, "last")
-        most = (
-            tail.tail_segment(meter, Layer.REMINDER, self._reminder_texts(searched=True), "last").tokens
-            if rounds
-            else 0
-        )
+        longest = (*(self._reminder_texts(searched=True) if rounds else ()), *closing)
+        most = tail.tail_segment(meter, Layer.REMINDER, longest, "last").tokens
         fitted = self._fit_rounds(meter, rounds, self.calls_tokens - most)
         ordered = tuple(sort_segments([*self.segments, fitted.segment, again]))
         prints = cache_hits.fingerprint_blocks(ordered)

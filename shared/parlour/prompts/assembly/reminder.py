@@ -8,6 +8,7 @@ TURNS_BETWEEN_REMINDERS = 5
 STANDING_REMINDER = (
     "Stay in your role and language. Say only what the conversation or the tools tell; if they do not, say so."
 )
+CLOSING_REMINDER = "Answer the user now, in words; no tool can be called. Do not repeat what you wrote above."
 CITATION_REMINDER = "Put the number of the document, like [2], right after each statement that rests on it."
 
 
