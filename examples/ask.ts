@@ -29,11 +29,17 @@ function resultOf<Body>(answer: { data?: Body; error?: { error: { message: strin
 
 async function followEvents(visitor: ReturnType<typeof connect>, session_id: string): Promise<void> {
   const deadline = Date.now() + timeoutMs;
+  let block = 0;
   for (let after = 0; Date.now() < deadline; await sleep(pollMs)) {
     const path = { params: { path: { session_id }, query: { after } } };
     for (const event of resultOf(await visitor.GET("/v1/sessions/{session_id}/events", path)).events) {
       after = event.number;
-      if (event.kind === "text_delta") process.stdout.write(event.payload.text);
+      if (event.kind === "text_delta") {
+        // Each step of the model has a paragraph of its own.
+        if (block && event.payload.block !== block) process.stdout.write("\n\n");
+        block = event.payload.block;
+        process.stdout.write(event.payload.text);
+      }
       if (event.kind === "done") return console.log();
     }
   }

@@ -69,6 +69,22 @@ test("what the model thought is folded above its answer", async ({
   await saveScreenshot("chat-reasoning");
 });
 
+test("each step of the model writes a paragraph, and a failed attempt takes back its own alone", async ({
+  page,
+  open,
+}) => {
+  await page.route("**/v1/sessions/*/stream", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: addStepText(await response.text()) });
+  });
+  await open(CHAT);
+  await field(page).fill("How wide is the crack at C4?");
+  await page.getByRole("button", { name: "Send" }).click();
+  await expect(reply(page).getByText("I look into the survey.", { exact: true })).toBeVisible();
+  await expect(reply(page).locator(".cited-text p").nth(1)).not.toBeEmpty();
+  await expect(reply(page)).not.toContainText("It is 0.9 mm");
+});
+
 test("a PDF is refused before its upload, and the text stays", async ({ page, open, saveScreenshot }) => {
   const sent: string[] = [];
   page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
@@ -221,6 +237,25 @@ interface TextDelta {
 
 /** Return a stream in which a model thinks before its first words. */
 function addReasoning(stream: string): string {
+  return addBeforeText(stream, [
+    { kind: "reasoning_delta", payload: { text: "The crack is a record. ", block: 1 } },
+    { kind: "reasoning_delta", payload: { text: "I look for its width.", block: 1 } },
+    { kind: "reasoning_end", payload: { block: 1, milliseconds: 4_200 } },
+  ]);
+}
+
+/** Return a stream in which an earlier step has a text, too, and an attempt of the last one failed. It does not end. */
+function addStepText(stream: string): string {
+  const added = addBeforeText(stream, [
+    { kind: "text_delta", payload: { text: "I look into the survey.", block: 0 } },
+    { kind: "text_delta", payload: { text: "It is 0.9 mm", block: 2 } },
+    { kind: "text_reset", payload: { step: 2 } },
+  ]);
+  return added.replace(/id: \d+\nevent: done\n.*\n\n/, "");
+}
+
+/** Return a stream with these events before its first text. */
+function addBeforeText(stream: string, events: { kind: string; payload: object }[]): string {
   const frames = stream.split("\n\n");
   const first = frames.findIndex((frame) => frame.includes("event: text_delta"));
   if (first < 0) return stream;
@@ -229,11 +264,7 @@ function addReasoning(stream: string): string {
     turn_id: string;
     at: string;
   };
-  const added = [
-    { kind: "reasoning_delta", payload: { text: "The crack is a record. ", block: 1 } },
-    { kind: "reasoning_delta", payload: { text: "I look for its width.", block: 1 } },
-    { kind: "reasoning_end", payload: { block: 1, milliseconds: 4_200 } },
-  ].map((event, index) => {
+  const added = events.map((event, index) => {
     const data = { ...event, number: number - 1 + (index + 1) / 4, turn_id, at };
     return `id: ${number - 1}\nevent: ${event.kind}\ndata: ${JSON.stringify(data)}`;
   });

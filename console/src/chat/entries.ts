@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Schema } from "../api/client";
 import type { SessionEvent } from "../api/events";
 import type { PickedFile } from "./attachments";
@@ -68,7 +68,15 @@ export class Reply {
   id: string | null = null;
   /** Whether its turn has begun. Before that it is a place in the thread. */
   hasBegun = false;
-  readonly text = signal("");
+  /** The text of each step of the model that has one; of a stored reply there is one. */
+  private readonly blocks = signal<ReadonlyMap<number, string>>(new Map());
+  /** The reply: each block is a paragraph, as it will be stored. */
+  readonly text = computed(() =>
+    [...this.blocks.value.values()]
+      .map((text) => text.trim())
+      .filter(Boolean)
+      .join("\n\n"),
+  );
   /** What the agent is doing; "" when it is writing or has ended. */
   readonly activity = signal("Reading your message");
   readonly isComplete = signal(false);
@@ -104,7 +112,7 @@ export class Reply {
         break;
       case "text_delta":
         this.activity.value = "";
-        this.text.value += event.payload.text;
+        this.addText(event.payload.block, event.payload.text);
         break;
       case "reasoning_delta":
         this.showReasoning(event.payload.block, event.payload.text, null);
@@ -113,7 +121,7 @@ export class Reply {
         this.showReasoning(event.payload.block, "", event.payload.milliseconds);
         break;
       case "text_reset":
-        this.text.value = "";
+        this.blocks.value = new Map([...this.blocks.value].filter(([block]) => block !== event.payload.step));
         this.reasoning.value = new Map([...this.reasoning.value].filter(([block]) => block !== event.payload.step));
         this.activity.value = "Starting the reply again";
         break;
@@ -130,6 +138,10 @@ export class Reply {
         this.fail(event.payload.message);
         break;
     }
+  }
+
+  private addText(block: number, delta: string): void {
+    this.blocks.value = new Map(this.blocks.value).set(block, (this.blocks.value.get(block) ?? "") + delta);
   }
 
   private showReasoning(block: number, text: string, milliseconds: number | null): void {
@@ -153,7 +165,7 @@ export class Reply {
   store(message: Message): void {
     this.id = message.id;
     this.hasBegun = true;
-    this.text.value = message.text;
+    this.blocks.value = new Map([[0, message.text]]);
     this.citations.value = message.citations;
     this.at.value = message.at;
     this.author.value = message.answered_by;

@@ -35,11 +35,15 @@ class ChatSession:
         """Send `text` and show the reply as it comes, with its sources."""
         body = {"text": text, "client_message_id": uuid4().hex}
         self._call("POST", "messages", body)
+        block = 0
         for event in self._read_until_stopped():
             kind = event["kind"]
             payload = event["payload"]
             if kind == "text_delta":
-                self._is_line_open = True
+                if block and payload["block"] != block:  # a further step: its text is a paragraph of its own
+                    self._end_line()
+                    self.console.print()
+                block, self._is_line_open = payload["block"], True
                 self.console.print(Text(rendering.strip_control_codes(payload["text"])), end="", soft_wrap=True)
             elif kind == "text_reset":
                 self._print_note("the model stopped early; asking again")

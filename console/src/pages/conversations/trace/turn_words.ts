@@ -20,7 +20,7 @@ const PROBLEMS: Record<string, string> = {
   unexpected_error: "An unexpected error stopped every attempt. The log of the orchestrator names it.",
   too_many_attempts:
     "The turn was started again and again and never ended, for example because its process was stopped each time.",
-  no_answer: "The model ended without a text.",
+  no_answer: "The model ended without an answer.",
   no_messages: "Its messages were deleted before it could answer.",
   provider_unavailable: "The model provider could not be reached, and neither could a fallback model.",
   provider_rejected: "The model provider refused the request. Check the model's name and the account.",
