@@ -240,17 +240,20 @@ class AguiRun:
         """
         if self._problem is not None:
             reply = reply.partition(self._problem[1])[0].rstrip()
-        shown = "\n\n".join(one.shown for one in self._texts)
-        joint = "" if self._text or not shown else "\n\n"
-        if reply != shown and not reply.startswith(shown + joint):
-            yield from self._retract(self._texts)
-            shown = joint = ""
-        if rest := reply[len(shown + joint) :]:
+        count = next(count for count in range(len(self._texts), -1, -1) if self._begins_with(reply, count))
+        yield from self._retract(self._texts[count:])
+        if rest := reply[len(_join(self._texts)) :]:
             if self._text:
                 self._text.held_back = ""
             yield from self._stream(rest, self._text.block if self._text else 0)
         yield from self._end_text()
         self._texts = []
+
+    def _begins_with(self, reply: str, count: int) -> bool:
+        """Return whether the reply begins with the first `count` texts; the one that is open may go on anyhow."""
+        shown = _join(self._texts[:count])
+        is_open = count == len(self._texts) and self._text is not None
+        return not shown or reply == shown or reply.startswith(shown if is_open else f"{shown}\n\n")
 
     def _start_call(self, call: _Call) -> Iterator[BaseEvent]:
         """Tell of a call by its name: its arguments and result are shown to members only."""
@@ -303,6 +306,10 @@ class AguiRun:
 
     def _messages_snapshot(self) -> BaseEvent:
         return MessagesSnapshotEvent(messages=[*self.history, *self._messages])
+
+
+def _join(texts: Sequence[_Text]) -> str:
+    return "\n\n".join(one.shown for one in texts)
 
 
 def new_run(given: RunAgentInput, history: Sequence[Message]) -> AguiRun:

@@ -131,6 +131,14 @@ def test_the_text_of_each_step_is_a_message_and_nothing_is_sent_again() -> None:
     assert "MESSAGES_SNAPSHOT" not in {event.model_dump()["type"].value for event in sent}
 
 
+def test_a_false_citation_takes_back_the_text_of_its_step_alone() -> None:
+    client = Client()
+    cited: tuple[str, JsonObject] = ("text_delta", {"text": " [9]", "block": 2})
+    for event in _run([*_TWO_STEPS, cited], "I look.\n\nOn Friday."):
+        client.receive(event)
+    assert [*client.texts.values()][1:] == ["I look.", "On Friday."]
+
+
 def test_a_failed_attempt_takes_back_the_text_of_its_step_alone() -> None:
     reset: list[tuple[str, JsonObject]] = [
         ("text_reset", {"step": 2}),
