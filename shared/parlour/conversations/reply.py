@@ -40,8 +40,8 @@ from parlour.tools import calls
 class Answer:
     """A turn's reply and how the turn ended; of a stopped one, what it had of a reply.
 
-    text         what the model said in all steps (docs/decisions/0071), or the line that is sent in its place.
-    closing_line what follows the text where the turn could not go on.
+    text     what the model said in all steps (docs/decisions/0071), or the line that is sent in its place.
+    closing_line  what follows the text where the turn could not go on.
     problem  a code for operators, None when all went well; detail: what more operators are told of it.
     reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
     opens    why the conversation now waits for a person, whatever the turn's tool calls say.
