@@ -1,5 +1,6 @@
 """The defences, and how each is switched off: what shows that an attack would get through without it."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
@@ -12,8 +13,9 @@ import psycopg
 from parlour.api.routes import embedded_chat
 from parlour.conversations import outgoing_links, reply, tool_execution, untrusted_text
 from parlour.conversations import store as conversation_store
-from parlour.conversations.rows import WritableSession
+from parlour.conversations.rows import Lease, WritableSession
 from parlour.infra.postgres import Transaction
+from parlour.memory.facts import own_text
 from parlour.models import spend
 from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
@@ -74,6 +76,21 @@ def _keep_unused_sessions(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(users, "MAX_UNUSED_SESSIONS", 1_000))
 
 
+def _read_all_blank_lines(_desk: ConversationHarness, stack: ExitStack) -> None:
+    slow = own_text._FORWARDED_TEXT.pattern.replace(r"^[^\S\n]*+", r"^\s*").replace(r"\[?[^\S\n]*", r"\[?\s*")
+    stack.enter_context(patch.object(own_text, "rule_text", str))
+    stack.enter_context(patch.object(own_text, "_FORWARDED_TEXT", re.compile(slow, own_text._FORWARDED_TEXT.flags)))
+
+
+def _count_leases_only(_desk: ConversationHarness, stack: ExitStack) -> None:
+    acquire = conversation_store.acquire_lease
+
+    def acquire_without_deadline(tx: Transaction, *fields: Any) -> Lease | None:
+        return acquire(tx, *fields[:4])
+
+    stack.enter_context(patch.object(conversation_store, "acquire_lease", acquire_without_deadline))
+
+
 def _share_the_cap(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(Limits, "anonymous_part", None))
 
@@ -131,6 +148,8 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "address-part": _give_addresses_all,
     "open-streams": _follow_without_end,
     "unused-sessions": _keep_unused_sessions,
+    "linear-rules": _read_all_blank_lines,
+    "worker-deadlines": _count_leases_only,
     "anonymous-share": _share_the_cap,
     "token-epoch": _keep_tokens,
     "links": _keep_links,

@@ -380,6 +380,7 @@ def _function_environment(
         "FILE_READER_FUNCTION": "file_reader",
         "UNBOUND_WEBHOOK_SECRETS": "allow",
         "DAILY_CAP_USD": "100000",
+        "MAX_TENANT_TURNS": "1000",  # killed workers count for as long as their invocation could have lasted
     }
 
 

@@ -33,9 +33,12 @@ _REFUSING: Mapping[str, frozenset[str]] = {
 _YES = frozenset().union(*_APPROVING.values())
 _NO = frozenset().union(*_REFUSING.values())
 _BUTTON = re.compile(r"approval:([0-9a-f-]{36}):(yes|no)")
-_NUMBER_FIRST = re.compile(r"(\d{1,2})[.):]?\s+(.+)", re.DOTALL)
-_NUMBER_LAST = re.compile(r"(.+?)\s+(\d{1,2})[.!]?", re.DOTALL)
-_REASON = re.compile(r"([^,.:;]+)[,.:;]\s*(.+)", re.DOTALL)
+_NUMBER_FIRST = re.compile(r"(\d{1,2})[.):]?\s++(.+)", re.DOTALL)
+_NUMBER_LAST = re.compile(r"(.*\S)\s++(\d{1,2})[.!]?", re.DOTALL)
+_REASON = re.compile(r"([^,.:;]+)[,.:;]\s*+(.+)", re.DOTALL)
+
+#: Characters of a typed answer with its reason at most; a longer text is a message of its own.
+_MAX_ANSWER_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,11 @@ class TypedAnswer:
 
 def read_typed_answer(text: str, open_count: int) -> TypedAnswer | None:
     """Return what a message answers; None when it is no clear answer to exactly one of the open questions."""
-    number, words = _split_number(text.strip())
-    if number is None and open_count != 1:
+    answer = text.strip()
+    if len(answer) > _MAX_ANSWER_CHARS:
         return None
-    index = 0 if number is None else number - 1
+    number, words = _split_number(answer)
+    index = number - 1 if number is not None else 0 if open_count == 1 else -1
     if not 0 <= index < open_count:
         return None
     plain = _normalise(words)

@@ -1,9 +1,12 @@
 -- name: acquire_lease
 -- Take the session for one turn, unless another worker holds it; the token fences off everybody before. A lease that
 -- the same worker took by a statement whose answer was lost is its own. The turn reads all that waits, so that wakes
--- of before are served.
+-- of before are served. The worker is counted until its deadline; who is over by now is not.
 UPDATE sessions
-   SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s, has_pending_wake = false
+   SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s, has_pending_wake = false,
+       worker_deadlines = (SELECT COALESCE(jsonb_object_agg(w.key, w.value), '{}') FROM jsonb_each_text(worker_deadlines) w
+                            WHERE w.value::timestamptz > %(now)s)
+                          || jsonb_strip_nulls(jsonb_build_object(%(holder)s::text, %(deadline)s::timestamptz))
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
 RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
           last_event_number, entity_id, COALESCE(address, '') AS address,
@@ -90,10 +93,11 @@ SELECT t.state,
  WHERE t.id = %(turn_id)s AND t.session_id = %(session_id)s;
 
 -- name: release_lease
--- Let the session go, if it is still ours.
+-- Let the session go, if it is still ours; the worker counts no longer, whosever the session is.
 UPDATE sessions
-   SET lease_until = NULL
- WHERE id = %(session_id)s AND lease_token = %(token)s;
+   SET lease_until = CASE WHEN lease_token <> %(token)s THEN lease_until END,
+       worker_deadlines = worker_deadlines - %(holder)s::text
+ WHERE id = %(session_id)s;
 
 -- name: resume_turn
 -- The session's open turn, one attempt on; the same worker's attempt is counted once.
@@ -219,8 +223,12 @@ SELECT (SELECT COALESCE(c.arguments ->> 'reason', '') FROM tool_calls c
  WHERE t.id = %(turn_id)s;
 
 -- name: count_running_turns
--- How many turns of the tenant are under way, besides this session's; no row where there is none.
-SELECT count(*) FROM sessions WHERE lease_until > %(now)s AND id <> %(session_id)s HAVING count(*) > 0;
+-- How many workers the tenant's turns hold, besides this session's: those whose invocation may not be over, whether
+-- their lease holds or not. No row where there is none.
+SELECT count(*)
+  FROM sessions s CROSS JOIN jsonb_each_text(s.worker_deadlines) w
+ WHERE s.worker_deadlines <> '{}' AND s.id <> %(session_id)s AND w.value::timestamptz > %(now)s
+HAVING count(*) > 0;
 
 -- name: insert_notice
 -- A line that tells somebody to wait. It belongs to no turn and is no speech: no prompt, list, search or memory has it.
@@ -560,8 +568,9 @@ WITH unread AS (
      WHERE turn_id = %(turn_id)s AND direction = 'inbound' AND id NOT IN (SELECT id FROM unread)
 ), released AS (
     UPDATE sessions
-       SET lease_until = NULL
-     WHERE id = %(session_id)s AND lease_token = %(token)s
+       SET lease_until = CASE WHEN lease_token <> %(token)s THEN lease_until END,
+           worker_deadlines = worker_deadlines - %(holder)s::text
+     WHERE id = %(session_id)s
 ), said AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
     SELECT tenant_id, 'embedding', tenant_id, %(embed_by)s FROM turns WHERE id = %(turn_id)s AND state = 'open'

@@ -73,10 +73,27 @@ MAX_JOINED_BYTES = 2_000
 
 
 def acquire_lease(
-    tx: Transaction, session_id: UUID, holder_id: UUID, now: datetime, expires_at: datetime
+    tx: Transaction,
+    session_id: UUID,
+    holder_id: UUID,
+    now: datetime,
+    expires_at: datetime,
+    deadline: datetime | None = None,
 ) -> Lease | None:
-    """Return the session's lease, or None when another worker holds it or there is no such session."""
-    return tx.first(SQL["acquire_lease"], Lease, session_id=session_id, holder=holder_id, now=now, until=expires_at)
+    """Return the session's lease, or None when another worker holds it or there is no such session.
+
+    Until `deadline`, when its invocation is over at the latest, the worker counts as one of the tenant's; one without
+    a deadline never does.
+    """
+    return tx.first(
+        SQL["acquire_lease"],
+        Lease,
+        session_id=session_id,
+        holder=holder_id,
+        now=now,
+        until=expires_at,
+        deadline=deadline,
+    )
 
 
 def list_unread_answers(tx: Transaction, session_id: UUID, posted_at: datetime) -> list[UnreadAnswer]:
@@ -95,7 +112,8 @@ def list_pressed_buttons(tx: Transaction, turn_id: UUID) -> list[PressedButton]:
 
 
 def count_running_turns(tx: Transaction, session_id: UUID, now: datetime) -> int:
-    """How many turns of the tenant are under way, besides the session's own."""
+    """Return how many workers the tenant's turns hold, besides the session's own: a worker whose lease ended holds its
+    place until its invocation is over."""
     return int(tx.value(SQL["count_running_turns"], session_id=session_id, now=now) or 0)
 
 
@@ -167,7 +185,7 @@ def open_wake_group(tx: Transaction, session_id: UUID) -> int:
 
 def release_lease(tx: Transaction, lease: Lease) -> None:
     """Let the session go."""
-    tx.run(SQL["release_lease"], session_id=lease.id, token=lease.token)
+    tx.run(SQL["release_lease"], session_id=lease.id, token=lease.token, holder=lease.holder_id)
 
 
 def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
@@ -446,6 +464,7 @@ def finish_turn(
         ClosedTurn,
         session_id=lease.id,
         token=lease.token,
+        holder=lease.holder_id,
         turn_id=turn_id,
         state=end.state,
         degraded=end.degraded,

@@ -91,6 +91,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
             has_more |= commit_answer(running, answer)
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
+        _release_session(running, counts_attempt=True)
     except RetryError as problem:
         _release_session(running, counts_attempt=isinstance(problem, StatementTooSlow))
         raise
@@ -107,7 +108,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
 def _postpone_above_share(
     tx: Transaction, dependencies: TurnDependencies, tenant_id: UUID, session_id: UUID, now: datetime
 ) -> DueWork | None:
-    """Make the session due in a moment when its tenant has as many turns under way as it may, else return None.
+    """Make the session due in a moment when its tenant holds as many workers as it may, else return None.
 
     The message that brought the wake-up is done: it neither holds a worker nor counts towards the dead letters.
     """
@@ -142,10 +143,11 @@ def _begin_turn(
     """
     now = services.clock()
     until, holder, turn_id = lease_end(now, seconds_left), uuid7(now), uuid7(now)
+    deadline = now + timedelta(seconds=seconds_left())
     approved: list[QueueMessage] = []
 
     def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...], ReceivedMessageRow | None] | None:
-        lease = store.acquire_lease(tx, session_id, holder, now, until)
+        lease = store.acquire_lease(tx, session_id, holder, now, until, deadline)
         if lease is None:
             _leave_wake(tx, principal, session_id, now)
             return None
@@ -332,7 +334,8 @@ def _failed_answer(problem: TurnProblemCode) -> Answer:
 
 
 def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None:
-    """Free the session for the next delivery; if even that fails, the lease ends by itself."""
+    """Free the session for the next delivery, if it is still ours, and the worker's place in its tenant's share; if
+    even that fails, both end by themselves."""
     lease, principal = turn_context.lease, turn_context.feed.principal
 
     def release(tx: Transaction) -> None:

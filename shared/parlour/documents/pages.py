@@ -9,7 +9,7 @@ from parlour.text.document_sections import CODE_FENCE
 from parlour.text.sentences import split_sentences
 from parlour.text.words import word_parts
 
-_HEADING = re.compile(r"^(#{1,6})\s+(\S.*?)\s*#*\s*$")
+_HEADING = re.compile(r"^(#{1,6})\s+(\S.*)$")
 _PARAGRAPH, _LINE, _WORD = re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"\s")
 
 #: Characters behind a page's end that tell whether a sentence ends there.
@@ -122,7 +122,7 @@ def _headings(content: str) -> Iterator[Heading]:
     for line in content.splitlines(keepends=True):
         fence = bool(CODE_FENCE.match(line))
         if not fenced and not fence and (found := _HEADING.match(line.rstrip("\r\n"))):
-            yield Heading(re.sub(r"[*_`]", "", found[2]).strip(), len(found[1]), at)
+            yield Heading(re.sub(r"[*_`]", "", found[2]).rstrip().rstrip("#").strip(), len(found[1]), at)
         fenced ^= fence
         at += len(line)
 

@@ -138,7 +138,9 @@ class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, Sp
     tools_queue_url: str
     memory_queue_url: str
     wakeups_queue_url: str
-    max_tenant_turns: int = Field(default=20, description="turns of one tenant that run at once; further ones wait")
+    max_tenant_turns: int = Field(
+        default=20, description="workers that the turns of one tenant hold at once; further turns wait"
+    )
     media_bucket: str
     bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')

@@ -16,7 +16,7 @@ _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+(?:[-/.,:'&](?:[^\W_]|[{_MARKS}])+)*")
 _STOP = re.compile(r"[.!?।]+[\"')\]\u201d\u2019]*\s+")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|\([a-z0-9]{1,4}\))\s+")
-_HEADING = re.compile(r"^(?:\s{0,3}#{1,6}\s|Subject:)\s*(.*?)\s*#*$")
+_HEADING = re.compile(r"^(?:\s{0,3}#{1,6}\s|Subject:)\s*+(.*)$")
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*)(?=\S)([^*\n]+(?:\n[^*\n]+)?)(?<=\S)\1")
 _FIELD = re.compile(r"^[^\W\d_][\w /()&.-]{1,40}:\s")
 _RULE_ROW = re.compile(r"^\|?[\s:|-]+\|?$")
@@ -176,7 +176,7 @@ def _units(lines: list[str]) -> Iterator[tuple[str, str]]:
             yield heading, unit
             unit = ""
         if title := _HEADING.match(line):
-            heading = title[1]
+            heading = title[1].rstrip().rstrip("#").rstrip()
         elif stripped.startswith("|"):
             columns, unit = _row(stripped, columns)
         else:

@@ -42,7 +42,7 @@ _POSSIBLY_FINAL_ABBREVIATIONS = word_list(
 
 _DATE_WORDS = MONTH_NUMBERS.keys() | WEEKDAY_NAMES
 _FIGURE = re.compile(r"(?:[\u20a0-\u20bf$£¥]\s)?\S{0,20}?\d")
-_LAST_TOKEN = re.compile(r"[(\[\"'\u2018\u201c«*_-]*(\S+)$")
+_LAST_TOKEN = re.compile(r"[(\[\"'\u2018\u201c«*_-]*+(\S+)$")
 _DOTTED_ABBREVIATION = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _LIST_NUMBER = re.compile(r"\s*[(\[]?\d{1,3}")
 _DAY_OR_HOUR = re.compile(r"(?<![\d.,])\d{1,2}$|\b[ap]\.?m$", re.IGNORECASE)

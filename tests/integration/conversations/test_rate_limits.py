@@ -1,5 +1,6 @@
 """A flood is stored, answered in parts, and leaves room for others."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +11,9 @@ from uuid import UUID
 import pytest
 
 from parlour.conversations import canned_replies
-from parlour.conversations.inbound_messages import WebMessage, receive_web_message
-from parlour.infra.errors import AnonymousShareSpent, Forbidden, RateLimited
+from parlour.conversations.inbound_messages import SessionWakeup, WebMessage, receive_web_message
+from parlour.conversations.turn_runner import run_session
+from parlour.infra.errors import AnonymousShareSpent, DatabaseUnavailable, Forbidden, RateLimited
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
@@ -271,22 +273,102 @@ def test_limits_are_shown_to_viewers_only(conversation: ConversationHarness) -> 
         rate_limits.list_limits(stranger, tx, 10)
 
 
+class Hung(BaseException):
+    """Stands for a worker that neither renews its lease nor ends."""
+
+
+def hang_worker(conversation: ConversationHarness, wake: SessionWakeup) -> None:
+    """Have a worker of 180 seconds begin the session's turn, and hang."""
+
+    def hang() -> None:
+        raise Hung
+
+    conversation.model.before_completion, conversation.model.script = hang, [text_answer("Never said.")]
+    with pytest.raises(Hung):
+        run_session(conversation.make_dependencies(), wake, lambda: 180)
+    conversation.model.before_completion, conversation.model.script = (lambda: None), []
+
+
+def hang_turn(conversation: ConversationHarness) -> SessionWakeup:
+    """Have a worker hang at somebody's message; return the wake of its session."""
+    conversation.send_whatsapp("First", "m1", sender="+919800000661")
+    wake = conversation.list_wakes()[-1]
+    hang_worker(conversation, wake)
+    return wake
+
+
+def is_postponed(conversation: ConversationHarness) -> bool:
+    """Whether another person's message has to wait; it is answered otherwise."""
+    conversation.send_whatsapp("Second", f"m{conversation.clock()}", sender="+919800000662")
+    conversation.wakeups.sent.clear()
+    conversation.model.script = [text_answer("Now.")]
+    conversation.run_turn()
+    return any(3 <= seconds <= 8 for _, seconds in conversation.wakeups.sent)
+
+
 def test_a_tenant_with_many_turns_under_way_waits_without_holding_a_worker(conversation: ConversationHarness) -> None:
     conversation.max_tenant_turns = 1
-    conversation.send_whatsapp("First", "m1", sender="+919800000661")
-    busy = conversation.list_wakes()[-1]
-    later = "now() + interval '9 years'"
-    conversation.query(f"UPDATE sessions SET lease_until = {later} WHERE id = '{busy.session_id}' RETURNING id")
+    busy = hang_turn(conversation)
+    asked = len(conversation.model.requests)
     conversation.send_whatsapp("Second", "m2")
     waiting = conversation.list_wakes()[-1]
     conversation.wakeups.sent.clear()
     conversation.run_turn(waiting)
-    assert conversation.model.requests == []
+    assert len(conversation.model.requests) == asked
     ((body, seconds),) = conversation.wakeups.sent
     assert (body["kind"], body["id"]) == ("session", str(waiting.session_id))
     assert 3 <= seconds <= 8
-    assert conversation.query("SELECT attempt_count FROM turns") == []
-    conversation.query("UPDATE sessions SET lease_until = NULL RETURNING id")
+    assert conversation.query(f"SELECT count(*) FROM turns WHERE session_id <> '{busy.session_id}'") == [(0,)]
+    conversation.clock.now += timedelta(minutes=4)
     conversation.model.script = [text_answer("Now.")]
     conversation.run_turn(waiting)
     assert conversation.query("SELECT body FROM messages WHERE direction = 'outbound'") == [("Now.",)]
+
+
+@pytest.mark.parametrize(("minutes", "waits"), [(0, True), (1, True), (2.9, True), (3.1, False)])
+def test_a_hung_worker_counts_until_its_invocation_is_over(
+    conversation: ConversationHarness, minutes: float, waits: bool
+) -> None:
+    conversation.max_tenant_turns = 1
+    hang_turn(conversation)
+    conversation.clock.now += timedelta(minutes=minutes)
+    assert is_postponed(conversation) is waits
+
+
+def test_all_workers_that_hang_on_one_message_count(conversation: ConversationHarness) -> None:
+    conversation.max_tenant_turns = 2
+    wake = hang_turn(conversation)
+    assert not is_postponed(conversation)
+    conversation.clock.now += timedelta(seconds=20)
+    hang_worker(conversation, wake)
+    conversation.clock.now += timedelta(seconds=20)
+    assert is_postponed(conversation)
+    conversation.clock.now += timedelta(seconds=145)
+    assert not is_postponed(conversation)
+
+
+@pytest.mark.parametrize("end", [text_answer("Done."), DatabaseUnavailable(), RuntimeError()])
+def test_a_worker_that_reports_its_end_does_not_count(
+    conversation: ConversationHarness, end: list[JsonObject] | Exception
+) -> None:
+    conversation.max_tenant_turns = 1
+    conversation.send_whatsapp("First", "m1", sender="+919800000661")
+    conversation.model.script = [end]
+    with contextlib.suppress(DatabaseUnavailable, RuntimeError):
+        conversation.run_turn()
+    assert conversation.query("SELECT DISTINCT worker_deadlines FROM sessions") == [({},)]
+    assert not is_postponed(conversation)
+
+
+def test_a_worker_that_lost_its_lease_and_reports_it_does_not_count(conversation: ConversationHarness) -> None:
+    conversation.max_tenant_turns = 1
+    conversation.send_whatsapp("First", "m1", sender="+919800000661")
+    wake = conversation.list_wakes()[-1]
+
+    def lose_lease() -> None:
+        conversation.query("UPDATE sessions SET lease_token = lease_token + 1 RETURNING id")
+
+    conversation.model.before_completion = lose_lease
+    conversation.model.script = [text_answer("Too late.")]
+    conversation.run_turn(wake)
+    assert conversation.query("SELECT DISTINCT worker_deadlines FROM sessions") == [({},)]

@@ -1,5 +1,6 @@
 """Only a clear word, about exactly one question, is an answer."""
 
+import time
 from uuid import UUID
 
 import pytest
@@ -45,3 +46,27 @@ def test_a_button_stands_for_its_question_and_answer() -> None:
     assert parse_button_id(button_id(approval_id, "refuse")) == (approval_id, "refuse")
     assert parse_button_id("approval:nothing:yes") is None
     assert parse_button_id("") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + " " * 60_000 + "b",
+        "no" + " \n" * 30_000 + "1 x",
+        "no," + "\t" * 60_000 + "2",
+        "yes " * 60,
+        "no, " + "a" * 200,
+    ],
+)
+@pytest.mark.parametrize("open_count", [1, 3])
+def test_a_long_text_is_no_answer_and_costs_nothing(text: str, open_count: int) -> None:
+    begun = time.process_time()
+    assert read_typed_answer(text, open_count) is None
+    assert time.process_time() - begun < 0.05
+
+
+def test_an_answer_of_200_characters_with_its_reason_is_read() -> None:
+    reason = "because " * 24 + "ok"
+    assert len(f"no, {reason}") <= 200
+    assert read_typed_answer(f"no, {reason}", 1) == TypedAnswer(0, "refuse", reason)
+    assert read_typed_answer(f"no, {reason} 2", 2) == TypedAnswer(1, "refuse", reason)

@@ -20,13 +20,16 @@ from parlour.text.words import MONTH_NUMBERS, WEEKDAY_NAMES, words
 #: No phrase is surer than another.
 _CONFIDENCE = 0.95
 
-_NAME = r"((?-i:[^\W\d_a-z])[\w.'\u2019-]*(?: (?-i:[^\W\d_a-z])[\w.'\u2019-]*){0,3})"
+_NAME = r"((?-i:[^\W\d_a-z])[\w.'\u2019-]*+(?: (?-i:[^\W\d_a-z])[\w.'\u2019-]*+){0,3})"
 _PLAN = r"(?:plan|tier|package|subscription|membership)"
 _OPENING_WORDS = (
     r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|ok|okay|yes|well|also|by the way|btw"
     r"|please|pls|kindly|from now on|and|but|so|no|sorry|actually)[ ,!:]+)*"
 )
-_CLOSING_WORDS = r"(?: (?:please|pls|now|only|too|also|from now on|by the way|btw|thanks|thank you))*[.! \u0964]*"
+_CLOSING_WORDS = r"(?: (?:please|pls|now|only|too|also|from now on|by the way|btw|thanks|thank you))*"
+
+#: What sentences end with; taken off before a phrase is looked for.
+_STOPS = ".! \u0964"
 
 #: How people state the obvious, by key. The group of a pattern is the value.
 _PHRASES_BY_KEY: Mapping[str, Sequence[str]] = {
@@ -111,10 +114,11 @@ def _leading_statements(text: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _retraction_request(sentence: str) -> list[tuple[str, str, bool]]:
-    forgotten = _FORGET_ONE_REQUEST.fullmatch(sentence)
-    if _FORGET_ALL_REQUEST.fullmatch(sentence):
+    request = sentence.rstrip(_STOPS)
+    forgotten = _FORGET_ONE_REQUEST.fullmatch(request)
+    if _FORGET_ALL_REQUEST.fullmatch(request):
         return [("", _ALL_FACTS, True)]
-    if forgotten or _FORGET_LAST_REQUEST.fullmatch(sentence):
+    if forgotten or _FORGET_LAST_REQUEST.fullmatch(request):
         return [("", forgotten[1].strip() if forgotten else "", True)]
     return []
 
@@ -142,7 +146,7 @@ def _facts_of_clauses(text: str) -> Iterator[tuple[str, str]]:
             (
                 (key, match[1].strip(" .,'-"))
                 for key, pattern in _COMPILED_PHRASES
-                if (match := pattern.fullmatch(clause.strip()))
+                if (match := pattern.fullmatch(clause.strip().rstrip(_STOPS)))
             ),
             None,
         )

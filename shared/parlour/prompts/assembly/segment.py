@@ -211,7 +211,7 @@ class Segment:
         return sum(block.tokens for block in self.blocks)
 
 
-_PARLOUR_TAG = re.compile(r"<\s*(/?)\s*parlour\s*(?::\s*)+", re.IGNORECASE)
+_PARLOUR_TAG = re.compile(r"<\s*+(/?)\s*+parlour\s*+(?::\s*+)++", re.IGNORECASE)
 """Models read a tag in capitals or with a space in it as the same tag; taken apart, none may be left."""
 
 
