@@ -60,6 +60,7 @@ NAMES_THE_TENANT = {
 
 
 OF_WHAT_IS_BURIED = {
+    "inbox.list_unheard",
     "conversations.count_running_turns",
     "builtin.lock_agent_writes",
     "files.lock_record_of_file",

@@ -17,6 +17,7 @@ from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
 from parlour.conversations import event_feed, failed_turns, turn_views
 from parlour.conversations import store as turn_store
+from parlour.inbox import threads as inbox_threads
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -419,4 +420,5 @@ def account_spend(conversation: ConversationHarness) -> None:
     with conversation.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
         assert agent_loops.list_failing_loops(admin, tx, now, 10)
+        inbox_threads.list_unheard_threads(admin, tx, 10)
         assert cost_report.read_cost_report(admin, tx, 2, now).days

@@ -18,6 +18,8 @@ from parlour.api.attention_schemas import (
     SpendTodayView,
     ToolReasonView,
     TurnReasonView,
+    UnheardConversationView,
+    UnheardReasonView,
     UnknownDeliveryView,
     UnknownToolCallView,
     WaitingReplyView,
@@ -27,6 +29,7 @@ from parlour.channels import delivery_problem
 from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.rows import FailedTurn
+from parlour.inbox.threads import UnheardThread
 from parlour.models.agent_loops import FailingLoop
 from parlour.models.spend import SpendToday
 from parlour.notifications.notifications import NotificationProblem
@@ -213,6 +216,22 @@ def waiting_route_item(claim: WaitingClaim) -> WaitingRouteView:
         ),
         what_to_do=f"Ask the operator to run `parlour routes accept {claim.key}`. Until then, messages to a number are "
         "kept as dead letters of the queue intake.",
+    )
+
+
+def unheard_thread_item(thread: UnheardThread) -> UnheardConversationView:
+    """Return a conversation that waits for a person while nobody was notified."""
+    return UnheardConversationView(
+        kind="unheard_conversation",
+        session_id=thread.session_id,
+        binding=thread.binding,
+        at=thread.opened_at,
+        what_happened=f"A conversation with {thread.binding} waits for a person.",
+        reason=UnheardReasonView(
+            code="nobody_notified",
+            message="Nobody was notified: the binding has no `inbox`, and its `notifications` reach nobody.",
+        ),
+        what_to_do="Answer it in the inbox. Then say in the binding's `notifications` who is told, and apply the pack.",
     )
 
 

@@ -181,6 +181,23 @@ class WaitingRouteView(_ExplainedView):
     reason: RouteReasonView
 
 
+class UnheardReasonView(ResponseModel):
+    """Why nobody hears of a conversation."""
+
+    code: Literal["nobody_notified"]
+    message: str
+
+
+class UnheardConversationView(_ExplainedView):
+    """A conversation that waits for a person while nobody was notified; it goes once a person takes it."""
+
+    kind: Literal["unheard_conversation"]
+    session_id: UUID
+    binding: str
+    at: datetime
+    reason: UnheardReasonView
+
+
 class NoModelCallsView(_ExplainedView):
     """Model calls are switched off, or today's cap is reached; it ends with the switch, the cap or the day."""
 
@@ -197,6 +214,7 @@ AttentionItem = Annotated[
     | FailedNotificationView
     | FailingAgentLoopView
     | WaitingRouteView
+    | UnheardConversationView
     | NoModelCallsView,
     Field(discriminator="kind"),
 ]
@@ -222,6 +240,7 @@ class AttentionCountsView(ResponseModel):
     notifications: int
     agent_loops: int
     routes: int
+    unheard: int
     spend: int
     total: int
 

@@ -33,6 +33,9 @@ _EXAMPLE: dict[str, JsonValue] = {
     "last_turn_state": "answered",
     "cost_usd": "0.01420000",
     "attention_count": 0,
+    "failed_tools": [],
+    "inbox_state": None,
+    "assignee_name": None,
 }
 
 
@@ -50,8 +53,9 @@ class ConversationQuery(RequestModel):
     state: Annotated[
         ConversationState | None,
         Field(
-            description="answered: the last turn has its reply; running: a turn is open; failed: a turn failed; "
-            "waiting: a person has to decide something; archived. Without it, all"
+            description="answered: the last turn has its reply, and nobody is waited for; running: a turn is open; "
+            "failed: a turn or a tool failed; waiting: a person has to answer or to decide something; with_person: a "
+            "person answers it, or put it off; archived. Without it, all"
         ),
     ] = None
     since: Annotated[
@@ -92,6 +96,8 @@ class ConversationView(ResponseModel):
     last_turn_state  null before the first turn.
     cost_usd         what all its model calls cost, also those of memory; null when none has a known price.
     attention_count  tool calls, replies and failed turns that a person has to decide.
+    failed_tools     the tools whose last call in the conversation did not work.
+    inbox_state      null when it never was in the inbox; assignee_name: the person who answers it.
     """
 
     model_config = ConfigDict(frozen=True, from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
@@ -112,6 +118,9 @@ class ConversationView(ResponseModel):
     last_turn_state: Literal["running", "answered", "failed", "stopped"] | None
     cost_usd: UsdAmount | None
     attention_count: int
+    failed_tools: list[str]
+    inbox_state: Literal["agent", "waiting", "person", "snoozed", "done"] | None
+    assignee_name: str | None
 
     @classmethod
     def from_row(cls, row: ConversationRow) -> Self:
@@ -127,6 +136,7 @@ class ConversationView(ResponseModel):
                 "entity": record,
                 "archived": row.archived_at is not None,
                 "last_message_preview": row.last_message_preview or "",
+                "failed_tools": row.failed_tools or [],
                 "last_turn_state": _TURN_STATES.get(state, state) if state else None,
             }
         )

@@ -49,9 +49,9 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
             parts += _titled("Replies that wait and are retried by themselves", _waiting_table(waiting))
         if undelivered := _of_kind(items, _NOTIFICATIONS):
             parts += _titled("Undelivered notifications: send-again | dismiss", _notification_table(undelivered))
-        for item in _of_kind(items, ("failing_agent_loop", "waiting_route")):
-            told = f"\n{item['binding']}: {item['what_happened']} {item['reason']['message']} {item['what_to_do']}"
-            parts += [Text(rendering.strip_control_codes(told), style="bold")]
+        for item in _of_kind(items, ("failing_agent_loop", "waiting_route", "unheard_conversation")):
+            text = f"\n{item['binding']}: {item['what_happened']} {item['reason']['message']} {item['what_to_do']}"
+            parts += [Text(rendering.strip_control_codes(text), style="bold")]
         for stop in _of_kind(items, ("no_model_calls",)):
             ends = "Run `parlour cost resume`." if found["spend"]["stopped"] else "Run `parlour cost cap`."
             parts += [Text(f"\n{stop['reason']['message']} {stop['what_happened']} {ends}", style="bold")]

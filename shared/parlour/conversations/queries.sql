@@ -194,10 +194,8 @@ SELECT s.tenant_id, s.binding_id, s.channel AS session_channel, s.wake_group,
 
 -- name: find_inbox_trigger
 -- What of a turn's tool calls needs a person: that the model asked for one, an effect of unknown outcome, a question to
--- members, or a tool that did not work for the second time since the conversation was last in the inbox. What the model
--- got wrong or a rule of Parlour or of the pack's code refused does not count, nor does a call that a person did not agree
--- to; what the tool's own system rejected does. A late result counts in
--- the turn that answers it.
+-- members, or a tool that did not work for the second time since the conversation was last in the inbox. A late result
+-- counts in the turn that answers it.
 WITH own AS (
     SELECT c.id FROM tool_calls c WHERE c.turn_id = %(turn_id)s
     UNION
@@ -207,9 +205,7 @@ WITH own AS (
     SELECT c.name, c.id IN (SELECT o.id FROM own o) AS is_own
       FROM turns t
       JOIN tool_calls c ON c.turn_id = t.id
-     WHERE t.session_id = %(session_id)s AND c.state = 'failed'
-       AND c.code NOT IN ('invalid_arguments', 'unknown_tool', 'not_available', 'cancelled',
-                          'approval_asked', 'approval_refused', 'refused', 'expired', 'changed')
+     WHERE t.session_id = %(session_id)s AND is_tool_failure(c)
        AND c.finished_at > COALESCE((SELECT i.closed_at FROM inbox_threads i WHERE i.session_id = %(session_id)s),
                                     '-infinity')
 )

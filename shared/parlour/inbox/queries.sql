@@ -41,6 +41,16 @@ SELECT id, display_name, roles, clearance, active FROM members
  ORDER BY display_name, id
  LIMIT %(most)s;
 
+-- name: list_unheard
+-- Conversations, or one, that wait for a person while nobody was notified, oldest first; none of more clearance than the
+-- reader's.
+SELECT t.session_id, t.binding, t.opened_at
+  FROM unheard_threads t
+  JOIN sessions s ON s.id = t.session_id
+ WHERE session_clearance(s) <= %(clearance)s AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
+ ORDER BY t.opened_at, t.session_id
+ LIMIT %(most)s;
+
 -- name: clear_instruction
 -- The turn that read the instruction has answered.
 UPDATE inbox_threads SET instruction = NULL WHERE session_id = %(session_id)s AND instruction = %(instruction)s;

@@ -55,6 +55,15 @@ class MemberRow:
 
 
 @dataclass(frozen=True, slots=True)
+class UnheardThread:
+    """A conversation that waits for a person while nobody was notified; binding: the slug of the one that answers."""
+
+    session_id: UUID
+    binding: str
+    opened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadRow:
     """A conversation in the list. last_message: {text, direction, at}; last_inbound_at: when the user last wrote.
 
@@ -162,6 +171,12 @@ def find_member(tx: Transaction, member_id: UUID) -> MemberRow | None:
 def list_answerers(tx: Transaction, roles: frozenset[str], clearance: int, limit: int) -> list[MemberRow]:
     """Return the active members of at least this clearance who hold all of these roles, by name."""
     return tx.all(SQL["list_answerers"], MemberRow, roles=sorted(roles), clearance=clearance, most=limit)
+
+
+def list_unheard(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[UnheardThread]:
+    """Return the conversations, or one, that wait for a person while nobody was notified, oldest first."""
+    query = SQL["list_unheard"]
+    return tx.all(query, UnheardThread, clearance=clearance, session_id=session_id, most=limit)
 
 
 def clear_instruction(tx: Transaction, session_id: UUID, instruction: str) -> None:

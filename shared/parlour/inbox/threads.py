@@ -13,7 +13,7 @@ from parlour.inbox import store
 from parlour.inbox import thread as rules
 from parlour.inbox.events import EventKind, NewEvent, add_event
 from parlour.inbox.service_hours import Service
-from parlour.inbox.store import ContextRow, MemberRow, ThreadCounts, ThreadFilter, ThreadRow
+from parlour.inbox.store import ContextRow, MemberRow, ThreadCounts, ThreadFilter, ThreadRow, UnheardThread
 from parlour.inbox.thread import Person, Thread, ThreadReason
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound
@@ -22,11 +22,11 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.page_cursor import Page, cut_page, decode_position, parse_time
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
-from parlour.principal import Principal, system_principal
+from parlour.principal import RESTRICTED, Principal, system_principal
 from parlour.tenancy import audit, users
 from parlour.tenancy.roles import require_role
 
-__all__ = ["Opening", "ThreadCounts", "ThreadFilter", "ThreadRow"]
+__all__ = ["Opening", "ThreadCounts", "ThreadFilter", "ThreadRow", "UnheardThread"]
 
 #: The tenant's texts for people to insert: {name: {language: text}}.
 SAVED_REPLIES_SETTING = "saved_replies"
@@ -119,7 +119,18 @@ def open_thread(
     details: JsonObject = {"reason": reason, "priority": opened.priority}
     _save(principal, tx, opened, NewEvent(uuid7(now), session_id, "opened", principal.name, now, details=details))
     log.count("InboxOpened")
+    if store.list_unheard(tx, RESTRICTED, 1, session_id):
+        log.warning("conversation_unheard", tenant_id=principal.tenant_id, session_id=session_id)
+        log.count("UnheardConversation")
     return Opening(opened, is_new=True, service=service)
+
+
+def list_unheard_threads(
+    principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None
+) -> list[UnheardThread]:
+    """Return conversations, or one, that wait for a person while nobody was notified, oldest first. Needs viewer."""
+    require_role(principal, _READER_ROLE)
+    return store.list_unheard(tx, principal.clearance, limit, session_id)
 
 
 def has_service(tx: Transaction, session_id: UUID) -> bool:

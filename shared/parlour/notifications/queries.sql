@@ -1,10 +1,10 @@
 -- Notifications: who is told of a conversation, and whether that was delivered.
 
 -- name: find_settings
--- Whom the binding of a conversation wants told.
+-- Whom the binding that answers in a conversation wants told.
 SELECT b.notifications AS settings
   FROM sessions s
-  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
+  JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = answering_binding(s)
  WHERE s.id = %(session_id)s;
 
 -- name: find_binding_settings
@@ -35,13 +35,13 @@ SELECT w.tenant_id, w.kind, w.id, w.due_at
  WHERE n.session_id = %(session_id)s AND n.state = 'pending' AND w.failures = 0;
 
 -- name: lock_notification
--- A notification, locked, with what sending it needs: the binding's name and where the secret is kept.
+-- A notification, locked, with what sending it needs: the name of the binding that answers and where the secret is kept.
 SELECT n.tenant_id, n.id, n.event, n.reason, n.session_id, n.medium, n.recipient, n.state, b.display_name AS binding,
        t.slug AS tenant_slug, t.settings AS tenant_settings, s.reference AS secret_reference, n.created_at,
        COALESCE(n.problem, '') AS problem
   FROM notifications n
   JOIN sessions c ON c.tenant_id = n.tenant_id AND c.id = n.session_id
-  JOIN bindings b ON b.tenant_id = c.tenant_id AND b.id = c.binding_id
+  JOIN bindings b ON b.tenant_id = c.tenant_id AND b.id = answering_binding(c)
   JOIN tenants t ON t.tenant_id = n.tenant_id
   LEFT JOIN secrets s ON s.tenant_id = n.tenant_id AND s.name = n.secret
  WHERE n.id = %(id)s
@@ -94,7 +94,7 @@ RETURNING tenant_id, kind, id, due_at;
 
 -- name: read_chatwoot_event
 -- An event with its message, its user, and the summary that Chatwoot may have. The level of the conversation counts now,
--- and so does the binding's setting.
+-- and so does the setting of the binding whose inbox it goes to.
 SELECT c.level, c.allowed_level, COALESCE(e.actor_name, '') AS actor_name, COALESCE(e.details ->> 'by', '') AS by,
        COALESCE(m.body, e.body, '') AS text, COALESCE(t.reason_text, '') AS reason_text,
        t.assignee_name, a.email AS assignee_email,
@@ -113,9 +113,8 @@ SELECT c.level, c.allowed_level, COALESCE(e.actor_name, '') AS actor_name, COALE
   LEFT JOIN inbox_events e ON e.id = n.event_id
   JOIN sessions s ON s.id = n.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id
  CROSS JOIN LATERAL (SELECT session_clearance(s) AS level,
-                            COALESCE((b.notifications -> 'chatwoot' ->> 'clearance')::int, 0) AS allowed_level) c
+                            COALESCE(chatwoot_clearance(s, n.recipient), 0) AS allowed_level) c
   LEFT JOIN messages m ON m.id = e.message_id
   LEFT JOIN inbox_threads t ON t.session_id = s.id
   LEFT JOIN members a ON 'member:' || a.id = e.details ->> 'assignee'
@@ -134,8 +133,9 @@ ON CONFLICT (tenant_id, session_id, inbox) DO UPDATE SET conversation = excluded
 DELETE FROM chatwoot_conversations WHERE session_id = %(session_id)s AND inbox = %(inbox)s;
 
 -- name: find_chatwoot_session
--- The session of a conversation in Chatwoot, whose binding still has that inbox; the binding's level for Chatwoot, the
--- user whose token Parlour posts with, whether Chatwoot has all that was said, and when the user wrote what waits.
+-- The session of a conversation in Chatwoot, one of whose bindings still has that inbox; the binding's level for
+-- Chatwoot, the user whose token Parlour posts with, whether Chatwoot has all that was said, and when the user wrote what
+-- waits.
 SELECT w.session_id, w.own_user, c.level, c.allowed_level,
        NOT EXISTS (SELECT FROM notifications n
                     WHERE n.session_id = w.session_id AND n.medium = 'chatwoot' AND n.recipient = w.inbox
@@ -144,13 +144,8 @@ SELECT w.session_id, w.own_user, c.level, c.allowed_level,
          WHERE m.session_id = w.session_id AND m.state = 'unanswered' AND m.kind <> 'tool_result') AS unanswered_at
   FROM chatwoot_conversations w
   JOIN sessions s ON s.id = w.session_id
-  JOIN bindings b ON b.id = s.binding_id
- CROSS JOIN LATERAL (SELECT session_clearance(s) AS level,
-                            COALESCE((b.notifications -> 'chatwoot' ->> 'clearance')::int, 0) AS allowed_level) c
- WHERE w.inbox = %(inbox)s AND w.conversation = %(conversation)s
-   AND rtrim(b.notifications -> 'chatwoot' ->> 'url', '/') || '/api/v1/accounts/'
-       || (b.notifications -> 'chatwoot' ->> 'account') || '/inboxes/' || (b.notifications -> 'chatwoot' ->> 'inbox')
-       = w.inbox;
+ CROSS JOIN LATERAL (SELECT session_clearance(s) AS level, chatwoot_clearance(s, w.inbox) AS allowed_level) c
+ WHERE w.inbox = %(inbox)s AND w.conversation = %(conversation)s AND c.allowed_level IS NOT NULL;
 
 -- name: list_members_by_email
 -- The active members with an e-mail address.

@@ -69,6 +69,7 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
         "notifications": 0,
         "agent_loops": 0,
         "routes": 0,
+        "unheard": 0,
         "spend": 0,
         "total": 0,
     }
@@ -101,6 +102,7 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
         "notifications": 0,
         "agent_loops": 0,
         "routes": 0,
+        "unheard": 0,
         "spend": 0,
         "total": 4,
     }

@@ -136,6 +136,46 @@ def test_filters_find_by_text_agent_channel_person_record_and_time(
         assert ids(client, viewer, **missed) == [], missed
 
 
+def test_the_state_of_a_conversation_in_the_inbox_is_the_inbox_s(
+    client: TestClient, viewer: dict[str, str], visit: VisitorSession, feed: EventFeed
+) -> None:
+    feed.add_turn()
+    assert listed(client, viewer, state="answered")[0]["inbox_state"] is None
+    change(
+        feed,
+        "INSERT INTO inbox_threads (tenant_id, session_id, state, claim, reason, opened_by, opened_at, updated_at) "
+        "SELECT tenant_id, id, 'waiting', 1, 'asked', 'system', now(), now() FROM sessions WHERE id = %(id)s",
+        id=UUID(visit.session_id),
+    )
+    (row,) = listed(client, viewer, state="waiting")
+    assert (row["inbox_state"], row["attention_count"]) == ("waiting", 0)
+    for state, assignee, found_by in (("person", "Kai", "with_person"), ("snoozed", "Kai", "with_person")):
+        change(feed, "UPDATE inbox_threads SET state = %(state)s, assignee_name = %(name)s", state=state, name=assignee)
+        (row,) = listed(client, viewer, state=found_by)
+        assert (row["inbox_state"], row["assignee_name"]) == (state, assignee)
+        assert ids(client, viewer, state="answered") == ids(client, viewer, state="waiting") == []
+    change(feed, "UPDATE inbox_threads SET state = 'done'")
+    assert ids(client, viewer, state="answered") == [visit.session_id]
+    assert ids(client, viewer, state="waiting") == ids(client, viewer, state="with_person") == []
+
+
+def test_a_tool_that_failed_marks_its_conversation_until_it_works_again(
+    client: TestClient, viewer: dict[str, str], visit: VisitorSession, feed: EventFeed, items: AttentionItems
+) -> None:
+    call = items.add_tool_call()
+    change(feed, "UPDATE turns SET state = 'answered', finished_at = now()")
+    finish = "UPDATE tool_calls SET state = %(state)s, code = %(code)s, finished_at = %(at)s WHERE id = %(id)s"
+    change(feed, finish, id=call, state="failed", code="invalid_arguments", at=items.at)
+    assert ids(client, viewer, state="failed") == []  # the model's mistake, not the tool's
+    change(feed, finish, id=call, state="failed", code="unavailable", at=items.at)
+    (row,) = listed(client, viewer, state="failed")
+    assert (row["id"], row["last_turn_state"], row["failed_tools"]) == (visit.session_id, "answered", ["book_crane"])
+    assert ids(client, viewer, state="failed", since=(items.at + timedelta(seconds=1)).isoformat()) == []
+    again = items.add_tool_call()
+    change(feed, finish, id=again, state="done", code=None, at=items.at + timedelta(minutes=1))
+    assert [row["failed_tools"] for row in listed(client, viewer, state="failed")] == [[]]
+
+
 def test_states_tell_answered_running_failed_waiting_and_archived_apart(
     client: TestClient,
     acme: str,

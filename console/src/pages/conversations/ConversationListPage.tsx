@@ -20,8 +20,9 @@ type Conversation = Schema["ConversationView"];
 const STATES = {
   answered: "Answered",
   running: "Being answered",
-  failed: "Failed",
+  failed: "Something failed",
   waiting: "Waits for a person",
+  with_person: "With a person, or snoozed",
   archived: "Archived",
 } as const;
 
@@ -275,6 +276,12 @@ export function StateBadge({
         {(tone === "bad" || tone === "warning") && <Icon name="alert" />}
         {words}
       </Badge>
+      {conversation.failed_tools.length > 0 && (
+        <Badge tone="bad">
+          <Icon name="alert" />
+          {conversation.failed_tools.join(", ")} failed
+        </Badge>
+      )}
       {conversation.archived && <Badge>Archived by its user</Badge>}
     </span>
   );

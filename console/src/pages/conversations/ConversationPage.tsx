@@ -10,7 +10,7 @@ import { useResource } from "../../ui/resource";
 import { EmptyState, Loaded, Notice } from "../../ui/states";
 import { isId } from "./address_ids";
 import { StateBadge } from "./ConversationListPage";
-import { channelName, conversationTitle, personName } from "./state_words";
+import { channelName, conversationTitle, isInInbox, personName } from "./state_words";
 import { findTarget, turnOf, useThread, type Target, type Thread } from "./thread";
 import { ThreadMessages } from "./ThreadMessages";
 import { TurnTrace } from "./TurnTrace";
@@ -98,7 +98,7 @@ function Actions({
   return (
     <>
       <StateBadge conversation={conversation} />
-      {conversation.attention_count > 0 && (
+      {(conversation.attention_count > 0 || isInInbox(conversation)) && (
         <LinkButton href={to(["inbox"])} icon="inbox">
           Open the inbox
         </LinkButton>

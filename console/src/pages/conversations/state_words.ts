@@ -26,9 +26,16 @@ export function conversationTitle({ title, message_count: messages }: Conversati
   return title || (messages ? "Untitled conversation" : "Empty conversation");
 }
 
-/** Return the state of a conversation in words. `hasFailedTurn`: one of its turns failed, perhaps not the last. */
+/**
+ * Return the state of a conversation in words: what the inbox says comes first.
+ * `hasFailedTurn`: one of its turns failed, perhaps not the last.
+ */
 export function conversationState(conversation: Conversation, hasFailedTurn = false): { tone: Tone; words: string } {
-  if (conversation.attention_count > 0) return { tone: "warning", words: "Waits for a person" };
+  if (conversation.inbox_state === "person")
+    return { tone: "accent", words: `With ${conversation.assignee_name ?? "a person"}` };
+  if (conversation.inbox_state === "snoozed") return { tone: "neutral", words: "Snoozed" };
+  if (conversation.inbox_state === "waiting" || conversation.attention_count > 0)
+    return { tone: "warning", words: "Waits for a person" };
   switch (conversation.last_turn_state) {
     case "failed":
       return { tone: "bad", words: "Failed" };
@@ -37,10 +44,17 @@ export function conversationState(conversation: Conversation, hasFailedTurn = fa
     case "stopped":
       return { tone: "neutral", words: "Stopped" };
     case "answered":
-      return hasFailedTurn ? { tone: "bad", words: "Failed, answered later" } : { tone: "neutral", words: "Answered" };
+      return hasFailedTurn && !conversation.failed_tools.length
+        ? { tone: "bad", words: "Failed, answered later" }
+        : { tone: "neutral", words: "Answered" };
     default:
       return { tone: "neutral", words: conversation.message_count ? "Not answered yet" : "No messages" };
   }
+}
+
+/** Return whether people answer a conversation, or are to. */
+export function isInInbox({ inbox_state: state }: Conversation): boolean {
+  return state === "waiting" || state === "person" || state === "snoozed";
 }
 
 /** The line before each reply of the offline model: it is the same in all of them. */

@@ -16,6 +16,7 @@ const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   no_model_calls: { label: "No model calls", tone: "bad" },
   failing_agent_loop: { label: "Failing agent loop", tone: "bad" },
   waiting_route: { label: "Host or number not accepted", tone: "warning" },
+  unheard_conversation: { label: "Nobody notified", tone: "bad" },
   unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
   unknown_delivery: { label: "Unknown delivery", tone: "warning" },
   held_reply: { label: "Held reply", tone: "warning" },
@@ -85,7 +86,8 @@ export function ItemCards({ items, onDone }: { items: readonly InboxItem[]; onDo
 function keyOf(item: InboxItem): string {
   if ("id" in item) return item.id;
   if (item.kind === "waiting_route") return item.key;
-  return item.kind === "failing_agent_loop" ? item.binding + item.function : item.kind;
+  if (item.kind === "failing_agent_loop") return item.binding + item.function;
+  return item.kind === "unheard_conversation" ? item.kind + item.session_id : item.kind;
 }
 
 function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => void }) {

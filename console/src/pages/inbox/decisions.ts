@@ -31,6 +31,7 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
     case "waiting_reply":
     case "failing_agent_loop":
     case "waiting_route":
+    case "unheard_conversation":
     case "no_model_calls":
       return [];
   }

@@ -20,6 +20,7 @@ from parlour.channels import outbox
 from parlour.channels.outbox import StuckReply, WaitingReply
 from parlour.conversations import failed_turns, inbox_messages, tool_result_messages, turn_views
 from parlour.conversations.tool_result_messages import PendingWakeup
+from parlour.inbox import threads
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.json_values import JsonObject
@@ -63,6 +64,7 @@ def list_attention_items(
         undelivered = notifications.list_problems(who, tx, most, session_id)
         failing = [] if session_id else agent_loops.list_failing_loops(who, tx, caller.now, most)
         claims = [] if session_id else routing_keys.list_waiting_claims(tx)
+        unheard = threads.list_unheard_threads(who, tx, most, session_id)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
     spend_today = attention_items.spend_view(today)
     stopped = attention_items.no_model_calls_item(spend_today)
@@ -74,9 +76,11 @@ def list_attention_items(
         *map(attention_items.notification_item, undelivered[:_MAX_ITEMS]),
         *map(attention_items.failing_loop_item, failing[:_MAX_ITEMS]),
         *map(attention_items.waiting_route_item, claims[:_MAX_ITEMS]),
+        *map(attention_items.unheard_thread_item, unheard[:_MAX_ITEMS]),
     ]
     found = {"tool_calls": len(unknown), "replies": len(stuck), "waiting": len(waiting), "turns": len(parked)}
     found |= {"notifications": len(undelivered), "agent_loops": len(failing), "routes": len(claims)}
+    found |= {"unheard": len(unheard)}
     shown = {name: min(count, _MAX_ITEMS) for name, count in found.items()} | {"spend": int(stopped is not None)}
     return AttentionPageView(
         items=[*([stopped] if stopped else []), *sorted(items, key=lambda item: item.at)],

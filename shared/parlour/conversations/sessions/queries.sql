@@ -75,16 +75,9 @@ SELECT id FROM changed;
 -- plan: custom
 -- The tenant's conversations for a viewer, newest activity first, behind a position; or one of them. What a conversation
 -- needs to be read is what `tenancy.find_session` says. The page is chosen first; only its rows are counted and summed.
--- An item for a person is a tool call or reply of unknown outcome, or a failed turn that nobody has dismissed.
-WITH attention AS (
-    SELECT t.session_id
-      FROM tool_calls c JOIN turns t ON (t.tenant_id, t.id) = (c.tenant_id, c.turn_id)
-     WHERE c.state = 'unknown'
-    UNION ALL
-    SELECT o.session_id FROM outbox o WHERE o.state IN ('unknown', 'held')
-    UNION ALL
-    SELECT t.session_id FROM turns t WHERE t.state = 'failed' AND t.dismissed_at IS NULL
-), page AS (
+-- What the inbox says of a conversation comes before the state of its last turn. A tool counts as failed while its last
+-- call in the conversation did not work; as a filter, each call counts.
+WITH page AS (
     SELECT s.*, b.slug AS agent_slug, b.display_name AS agent_name, u.display_name AS person_name,
            right(u.phone, 4) AS phone_last_digits, y.key || '/' || e.key AS record_handle, e.name AS record_name
       FROM sessions s
@@ -102,15 +95,26 @@ WITH attention AS (
                                            AND (%(until)s::timestamptz IS NULL OR s.last_active_at < %(until)s)))
        AND CASE %(state)s::text
                WHEN 'archived' THEN s.archived_at IS NOT NULL
-               WHEN 'waiting' THEN s.id IN (SELECT a.session_id FROM attention a)
+               WHEN 'waiting' THEN s.id IN (SELECT i.session_id FROM inbox_threads i WHERE i.state = 'waiting'
+                                            UNION ALL SELECT u.session_id FROM undecided_items u)
+               WHEN 'with_person' THEN s.id IN (SELECT i.session_id FROM inbox_threads i
+                                                 WHERE i.state IN ('person', 'snoozed'))
                WHEN 'running' THEN s.id IN (SELECT t.session_id FROM turns t WHERE t.state = 'open')
                WHEN 'failed' THEN s.id IN (
                    SELECT t.session_id FROM turns t
                     WHERE t.state = 'failed' AND (%(since)s::timestamptz IS NULL OR t.finished_at >= %(since)s)
-                      AND (%(until)s::timestamptz IS NULL OR t.finished_at < %(until)s))
+                      AND (%(until)s::timestamptz IS NULL OR t.finished_at < %(until)s)
+                   UNION ALL
+                   SELECT t.session_id
+                     FROM tool_calls c JOIN turns t ON (t.tenant_id, t.id) = (c.tenant_id, c.turn_id)
+                    WHERE is_tool_failure(c) AND (%(since)s::timestamptz IS NULL OR c.finished_at >= %(since)s)
+                      AND (%(until)s::timestamptz IS NULL OR c.finished_at < %(until)s))
                WHEN 'answered' THEN (
                    SELECT t.state FROM turns t WHERE (t.tenant_id, t.session_id) = (s.tenant_id, s.id)
                     ORDER BY t.number DESC LIMIT 1) IN ('answered', 'stopped')
+                   AND NOT EXISTS (SELECT FROM inbox_threads i
+                                    WHERE i.session_id = s.id AND i.state IN ('waiting', 'person', 'snoozed'))
+                   AND NOT EXISTS (SELECT FROM undecided_items u WHERE u.session_id = s.id)
                ELSE true END
        AND (%(text)s::text IS NULL OR position(lower(%(text)s) IN lower(s.title)) > 0
             OR position(lower(%(text)s) IN lower(u.display_name)) > 0
@@ -133,6 +137,14 @@ SELECT p.id, p.title, p.user_id, p.person_name, p.phone_last_digits, p.agent_slu
        (SELECT t.state FROM turns t WHERE (t.tenant_id, t.session_id) = (p.tenant_id, p.id)
          ORDER BY t.number DESC LIMIT 1) AS last_turn_state,
        (SELECT sum(l.cost_usd) FROM llm_calls l WHERE (l.tenant_id, l.session_id) = (p.tenant_id, p.id)) AS cost_usd,
-       (SELECT count(*) FROM attention a WHERE a.session_id = p.id) AS attention_count
+       (SELECT count(*) FROM undecided_items u WHERE u.session_id = p.id) AS attention_count,
+       (SELECT array_agg(l.name ORDER BY l.name)
+          FROM (SELECT DISTINCT ON (c.name) c.name, is_tool_failure(c) AS is_failure
+                  FROM turns t JOIN tool_calls c ON (c.tenant_id, c.turn_id) = (t.tenant_id, t.id)
+                 WHERE (t.tenant_id, t.session_id) = (p.tenant_id, p.id) AND c.finished_at IS NOT NULL
+                 ORDER BY c.name, c.finished_at DESC) l
+         WHERE l.is_failure) AS failed_tools,
+       i.state AS inbox_state, i.assignee_name
   FROM page p
+  LEFT JOIN inbox_threads i ON (i.tenant_id, i.session_id) = (p.tenant_id, p.id)
  ORDER BY p.last_active_at DESC, p.id DESC;

@@ -18,7 +18,7 @@ _PREVIEW_CHARS = 160
 """Of what was said last, that a list shows."""
 
 
-type ConversationState = Literal["answered", "running", "failed", "waiting", "archived"]
+type ConversationState = Literal["answered", "running", "failed", "waiting", "with_person", "archived"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,10 @@ class ConversationFilter:
     """Which conversations of a tenant are listed; None leaves a part open.
 
     text          part of the title or the person's name, or the last digits of their phone.
-    state         answered: the last turn has its reply; running: a turn is open; failed: a turn failed; waiting: a
-                  person has to decide something; archived.
-    since, until  when the conversation was last active; with the state `failed`, when its turn failed.
+    state         answered: the last turn has its reply, and nobody is waited for; running: a turn is open; failed: a
+                  turn or a tool failed; waiting: a person has to answer or to decide something; with_person: a person
+                  answers it, or put it off; archived.
+    since, until  when the conversation was last active; with the state `failed`, when it failed.
     session_id    only this one.
     """
 
@@ -45,7 +46,12 @@ class ConversationFilter:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRow:
-    """A conversation in the list of all; cost_usd: None when no model call of it has a known price."""
+    """A conversation in the list of all.
+
+    cost_usd       None when no model call of it has a known price.
+    failed_tools   names of the tools whose last call did not work; None for none.
+    inbox_state    a `ThreadState`; None when it never was in the inbox. assignee_name: the person who answers.
+    """
 
     id: UUID
     title: str
@@ -67,6 +73,9 @@ class ConversationRow:
     last_turn_state: str | None
     cost_usd: Decimal | None
     attention_count: int
+    failed_tools: list[str] | None
+    inbox_state: str | None
+    assignee_name: str | None
 
 
 @dataclass(frozen=True, slots=True)
