@@ -106,15 +106,17 @@ def quoted(phone: Phone) -> str:
 def noted(quoted: str, phone: Phone, browser: Browser) -> tuple[str, str]:
     """What was said when the first contract's clauses were noted by the phone and the second's on the web.
 
-    What a visitor notes waits for a member, who accepts it here.
+    What either notes waits for a member, who accepts it here.
     """
     on_the_phone = phone.says(LOG_IT)
     browser.says(ABOUT.format("Merrow Weir"))
     on_the_web = browser.says(LOG_IT)["reply"]["text"]
     waiting = operate(phone.world, "GET", "/v1/entities", params={"unverified": "true"}).json()["entities"]
-    assert [one["name"] for one in waiting] == ["7. Liability for tolls"]
+    assert "7. Liability for tolls" in {one["name"] for one in waiting}
+    assert len(waiting) > 1
     assert "7. Liability for tolls" not in phone.says(ACROSS)
-    operate(phone.world, "POST", f"/v1/entities/{waiting[0]['id']}/accept")
+    for noted in waiting:
+        operate(phone.world, "POST", f"/v1/entities/{noted['id']}/accept")
     return on_the_phone, on_the_web
 
 

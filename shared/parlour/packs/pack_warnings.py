@@ -9,7 +9,7 @@ from typing import Literal
 from parlour.infra.errors import PackProblem
 from parlour.packs.format import Binding, InboxSettings, Notifications, Pack, Writes
 from parlour.packs.source_positions import FieldPath, ParsedYaml
-from parlour.principal import WriteRights
+from parlour.principal import CONFIDENTIAL, LEVEL_NAMES, WriteRights
 from parlour.tenancy.access import DEFAULT_WRITES
 from parlour.tools.builtin.builtin_tools import BUILTIN_TOOLS
 from parlour.tools.builtin.definitions import ASK_A_PERSON
@@ -20,7 +20,12 @@ _BUILT_IN = {tool.name: tool for tool in BUILTIN_TOOLS}
 
 def find_warnings(pack: Pack) -> list[PackProblem]:
     """Return the pack's warnings, by file and line."""
-    found = [*_find_unheard_requests(pack), *_find_needless_editable(pack), *_find_unusable_tools(pack)]
+    found = [
+        *_find_unheard_requests(pack),
+        *_find_needless_editable(pack),
+        *_find_unusable_tools(pack),
+        *_find_open_doors(pack),
+    ]
     return sorted(found, key=lambda warning: (warning.file, warning.line, warning.message))
 
 
@@ -87,6 +92,24 @@ def _list_rights(binding: Binding, tool: str) -> set[WriteRights]:
 
 def _is_closed(settings: Writes | None) -> bool:
     return settings is not None and {settings.anonymous, settings.verified} <= {"none", None}
+
+
+def _find_open_doors(pack: Pack) -> Iterator[PackProblem]:
+    """Warn of public doors through which strangers change every record, or read what is confidential."""
+    for slug, binding in pack.bindings.items():
+        file = f"bindings/{slug}.yaml"
+        if binding.door != "public":
+            continue
+        if "all" in {binding.writes.anonymous, binding.writes.verified}:
+            message = (
+                "strangers may change every record that they can read, and what they create counts as your own word: "
+                "use `own`, and `tool_writes` for single tools that need more"
+            )
+            yield _warning_at(pack, file, ("writes",), message)
+        if binding.clearance >= CONFIDENTIAL:
+            level = LEVEL_NAMES[binding.clearance]
+            message = f"strangers may read what is {level}: lower it, or set `door: private` with an `owner`"
+            yield _warning_at(pack, file, ("clearance",), message)
 
 
 def _warning_at(pack: Pack, file: str, place: FieldPath, message: str) -> PackProblem:

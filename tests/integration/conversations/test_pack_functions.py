@@ -96,7 +96,7 @@ def test_a_function_killed_after_its_effect_is_looked_up_and_not_called_again(de
 
 
 def test_a_visitor_without_write_rights_does_not_reach_the_function(desk: FunctionDesk) -> None:
-    desk.harness.query("""UPDATE bindings SET writes = '{"anonymous": "none", "verified": "none"}' RETURNING id""")
+    desk.harness.query("""UPDATE bindings SET tool_writes = '{}', writes = '{}' RETURNING id""")
     desk.send("salon", "Tuesday at ten, please.")
     desk.harness.model.script = [tool_call("book_appointment", **BOOK), text_answer("I may not.")]
     desk.run_turn()

@@ -63,11 +63,11 @@ WEB = SMALL_PACK[BINDING].partition("  whatsapp:")[0] + "  web:\n    host: acme.
 
 
 def booking_pack(binding: str, tool: str = "book_visit", modes: str = "") -> list[str]:
-    """The warnings of a pack whose agent books visits, with this binding."""
+    """The warnings about the tools of a pack whose agent books visits, with this binding."""
     files = with_edit("tenant.yaml", "secrets:", "tool_hosts: [api.acme.example]\nsecrets:")
     files["agents/helper.yaml"] = SMALL_PACK["agents/helper.yaml"].replace("[look_up]", f"[look_up, {tool}]\n{modes}")
     files |= {"tools/book_visit.yaml": WRITING_TOOL, BINDING: binding}
-    return [str(warning) for warning in find_warnings(validate(files))]
+    return [str(warning) for warning in find_warnings(validate(files)) if warning.field == "agent"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,41 @@ def test_a_new_pack_has_no_warnings(template: str, whatsapp: str) -> None:
     assert find_warnings(validate(files)) == []
 
 
-@pytest.mark.parametrize("pack", ["packs/construction", "examples/code-first"])
-def test_an_example_has_no_warnings(pack: str) -> None:
-    found = find_warnings(validate(read_folder(Path(pack))))
-    assert [str(one) for one in found] == []
+def test_the_example_with_code_has_no_warnings() -> None:
+    assert find_warnings(validate(read_folder(Path("examples/code-first")))) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [
+        ("writes: all", "writes: strangers may change every record"),
+        ("writes: {anonymous: none, verified: all}", "writes: strangers may change every record"),
+        ("clearance: confidential", "clearance: strangers may read what is confidential"),
+        ("clearance: restricted", "clearance: strangers may read what is restricted"),
+    ],
+)
+def test_a_public_door_that_gives_strangers_too_much_is_warned_of(setting: str, found: str) -> None:
+    public = _with_binding(f"door: public\n{setting}\n")
+    (warning,) = find_warnings(validate(public))
+    assert found in str(warning)
+    owned = _with_binding(f"door: private\nowner: {{phone: '+447700900123'}}\n{setting}\n")
+    assert find_warnings(validate(owned)) == []
+
+
+@pytest.mark.parametrize(
+    "setting", ["writes: own", "clearance: internal", "tool_writes: {look_up: all}", "writes: {anonymous: own}"]
+)
+def test_rights_of_single_tools_and_lower_levels_are_no_reason_to_warn(setting: str) -> None:
+    assert find_warnings(validate(_with_binding(f"door: public\n{setting}\n"))) == []
+
+
+def test_the_example_warns_of_its_confidential_desk_alone() -> None:
+    (warning,) = find_warnings(validate(read_folder(Path("packs/construction"))))
+    assert str(warning).startswith("bindings/contract-desk.yaml:8: clearance: strangers may read what is confidential")
+
+
+def _with_binding(settings: str) -> dict[str, str]:
+    """Return the sample pack, whose binding has these settings."""
+    names = {line.partition(":")[0] for line in settings.splitlines()}
+    kept = [line for line in SMALL_PACK[BINDING].splitlines() if line.partition(":")[0] not in names]
+    return {**SMALL_PACK, BINDING: "\n".join(kept) + "\n" + settings}
