@@ -182,7 +182,8 @@ def _call_a_tool_outside(desk: ConversationHarness) -> bool:
         return {"number": 1}
 
     desk.add_tool("raise_rfi", office)
-    set_column(desk, "writes", {})
+    for column in ("writes", "tool_writes"):
+        set_column(desk, column, {})
     ask(desk, desk.create_visitor(), tool_call("raise_rfi", subject="Crack", question="May we backfill today?"))
     return bool(called)
 

@@ -7,8 +7,9 @@ from uuid import UUID
 from parlour.inbox import events
 from parlour.inbox.events import EventKind, NewEvent
 from parlour.infra.errors import ProviderRejected
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
-from parlour.notifications import chatwoot_conversations, delivery_job, notifications, store
+from parlour.notifications import chatwoot_addresses, chatwoot_conversations, delivery_job, notifications, store
 from parlour.notifications.delivery_job import Sender
 from parlour.notifications.event import InboxEvent, Medium
 from parlour.notifications.store import NotificationRow
@@ -85,6 +86,8 @@ def _answer_in_chatwoot(conversation: ConversationHarness, session_id: UUID, inb
     tenant_id, message_id, refusal_id = conversation.tenant_id, UUID(int=519), UUID(int=520)
     with conversation.database.transaction(conversation.admin) as tx:
         assert notifications.find_chatwoot_inbox(tx, "site-desk") == inbox
+        source = chatwoot_addresses.open_address(conversation.admin, tx, "site-desk", uuid7(now), now)
+        chatwoot_addresses.require_current(tx, source)
         session = chatwoot_conversations.find_session(tx, inbox, 53)
         assert session is not None
         person = chatwoot_conversations.find_answerer(tx, tenant_id, session, "Chatwoot@example.com")

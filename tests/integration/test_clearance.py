@@ -295,6 +295,7 @@ NOT_ABOUT_RECORDS = {
     "POST /v1/tool-results/{token}": "a tool's own answer",
     "POST /v1/chatwoot/{token}": "what a person did in Chatwoot; notifications/test_chatwoot_answers.py",
     "GET /v1/chatwoot": "an address",
+    "POST /v1/chatwoot/rotate": "an address",
     "GET /v1/sessions/{session_id}/stream": "the same events as a list of them, without an end",
 }
 """Routes that are not asked, and why not."""

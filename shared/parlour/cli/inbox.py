@@ -138,11 +138,16 @@ def snooze(
     _move(context, conversation, "snooze", "Snoozed", {"until": until.isoformat()})
 
 
-@app.command(epilog="Example: parlour inbox chatwoot site-desk")
-def chatwoot(context: typer.Context, binding: Annotated[str, typer.Argument(help="Slug of the binding.")]) -> None:
+@app.command(epilog="Examples: parlour inbox chatwoot site-desk; parlour inbox chatwoot site-desk --rotate")
+def chatwoot(
+    context: typer.Context,
+    binding: Annotated[str, typer.Argument(help="Slug of the binding.")],
+    rotate: Annotated[bool, typer.Option("--rotate", help="Make a new address; the old one is refused.")] = False,
+) -> None:
     """Print where Chatwoot's webhooks go. Keep it secret: who has it can answer as the people of Chatwoot."""
     target = get_api_client(context)
-    terminal.print_line(f"{target.url}{target.request('GET', 'v1/chatwoot', binding=binding)['path']}")
+    method, path = ("POST", "v1/chatwoot/rotate") if rotate else ("GET", "v1/chatwoot")
+    terminal.print_line(f"{target.url}{target.request(method, path, binding=binding)['path']}")
 
 
 def _move(

@@ -1,7 +1,7 @@
 """What Chatwoot tells Parlour: its webhooks, and the token in the address that they go to. Pure.
 
-Chatwoot signs no webhook, so the address is the secret. Its token names the tenant and the inbox in Chatwoot, and is
-good as long as a binding has that inbox and the deployment's token secret is the same.
+The address is the secret. Its token names the tenant, the inbox in Chatwoot and the address itself, and is good as long
+as a binding has that inbox, the address was not rotated and the deployment's token secret is the same.
 """
 
 import json
@@ -30,10 +30,11 @@ _NUMBERS = range(2**63)
 
 @dataclass(frozen=True, slots=True)
 class ChatwootSource:
-    """Which inbox in Chatwoot an address is for; inbox: as `event.chatwoot_address` writes it."""
+    """Which inbox in Chatwoot an address is for; inbox: as `event.chatwoot_address` writes it; address_id: its own."""
 
     tenant_id: UUID
     inbox: str
+    address_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class ChatwootResolution:
 
 def make_webhook_path(source: ChatwootSource, secret: str) -> str:
     """Return the path of the address that Chatwoot's webhooks go to."""
-    claims = {"iss": _ISSUER, "ten": str(source.tenant_id), "sub": source.inbox}
+    claims = {"iss": _ISSUER, "ten": str(source.tenant_id), "sub": source.inbox, "jti": str(source.address_id)}
     key = parse_signing_keys(secret)[0]
     token = jwt.PyJWS().encode(canonical_json(claims).encode(), key, _ALGORITHM, {"typ": _TOKEN_TYPE})
     return f"{WEBHOOK_PATH}/{token}"
@@ -77,7 +78,7 @@ def _read_token(token: str, key: str) -> ChatwootSource:
         whole = jwt.PyJWS().decode_complete(token, key, algorithms=[_ALGORITHM])
         claims = json.loads(whole["payload"])
         if whole["header"].get("typ") == _TOKEN_TYPE and claims["iss"] == _ISSUER:
-            return ChatwootSource(UUID(claims["ten"]), str(claims["sub"]))
+            return ChatwootSource(UUID(claims["ten"]), str(claims["sub"]), UUID(claims["jti"]))
     except jwt.InvalidSignatureError:
         raise
     except (jwt.PyJWTError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

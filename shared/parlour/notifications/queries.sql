@@ -121,6 +121,17 @@ SELECT c.level, c.allowed_level, COALESCE(e.actor_name, '') AS actor_name, COALE
   LEFT JOIN chatwoot_conversations w ON w.session_id = s.id AND w.inbox = n.recipient
  WHERE n.id = %(id)s;
 
+-- name: save_chatwoot_address
+-- The address of an inbox in Chatwoot: the one that there is, or a new one.
+INSERT INTO chatwoot_addresses (tenant_id, inbox, address_id) VALUES (current_tenant(), %(inbox)s, %(address_id)s)
+ON CONFLICT (tenant_id, inbox) DO UPDATE
+   SET address_id = CASE WHEN %(rotates)s THEN excluded.address_id ELSE chatwoot_addresses.address_id END
+RETURNING address_id;
+
+-- name: find_chatwoot_address
+-- The address of an inbox in Chatwoot that is good now.
+SELECT address_id FROM chatwoot_addresses WHERE inbox = %(inbox)s;
+
 -- name: save_chatwoot_conversation
 -- Where a conversation is in Chatwoot.
 INSERT INTO chatwoot_conversations (tenant_id, session_id, inbox, conversation, own_user)

@@ -152,6 +152,16 @@ def read_chatwoot_event(tx: Transaction, notification_id: UUID) -> ChatwootEvent
     return tx.first(SQL["read_chatwoot_event"], ChatwootEvent, id=notification_id)
 
 
+def save_chatwoot_address(tx: Transaction, inbox: str, address_id: UUID, *, rotates: bool) -> UUID:
+    saved: UUID = tx.value(SQL["save_chatwoot_address"], inbox=inbox, address_id=address_id, rotates=rotates)
+    return saved
+
+
+def find_chatwoot_address(tx: Transaction, inbox: str) -> UUID | None:
+    found: UUID | None = tx.value(SQL["find_chatwoot_address"], inbox=inbox)
+    return found
+
+
 def save_chatwoot_conversation(tx: Transaction, session_id: UUID, inbox: str, conversation: int, own_user: int) -> None:
     """Remember where a conversation is in Chatwoot."""
     values = {"inbox": inbox, "conversation": conversation, "own_user": own_user}

@@ -164,9 +164,16 @@ class DescribedTenant:
         self._conversation.query(
             f"UPDATE bindings SET notifications = '{changed}' WHERE slug = 'site-desk' RETURNING 1"
         )
-        source = ChatwootSource(self._conversation.tenant_id, chatwoot_address(settings))
+        source = ChatwootSource(
+            self._conversation.tenant_id, chatwoot_address(settings), uuid7(self._conversation.clock())
+        )
+        self._conversation.query(
+            "INSERT INTO chatwoot_addresses (tenant_id, inbox, address_id) VALUES (current_tenant(),"
+            f" '{source.inbox}', '{source.address_id}') RETURNING 1"
+        )
         return {
             "get_chatwoot_webhook.binding": "site-desk",
+            "rotate_chatwoot_webhook.binding": "site-desk",
             "post_chatwoot_webhook.token": make_webhook_path(source, TOKEN_SECRET).rpartition("/")[2],
         }
 

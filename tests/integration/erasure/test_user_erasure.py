@@ -57,6 +57,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "embeddings",
         "erasures",
         "llm_calls",
+        "chatwoot_addresses",
         "chatwoot_conversations",
         "notifications",
         "outbox_parts",

@@ -1,6 +1,7 @@
 """What people do in Chatwoot comes back: over the API, as Chatwoot's webhooks have it."""
 
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -11,12 +12,14 @@ from parlour.api.database_pool import DatabasePool
 from parlour.conversations import inbox_messages
 from parlour.inbox import threads
 from parlour.infra.postgres import Database
+from parlour.notifications import store
 from parlour.notifications.chatwoot_webhook import ChatwootSource, make_webhook_path
 from tests.integration.api.conftest import (
     TOKEN_SECRET,
     FakeQueues,
     ManualClock,
     RecordingQueue,
+    create_key_headers,
     make_dependencies,
     operator_headers,
 )
@@ -28,6 +31,7 @@ __all__ = ["chatwoot", "desk", "prism_url"]
 
 INBOX = "https://chat.example/api/v1/accounts/3/inboxes/7"
 _PERSONS_MESSAGES = "SELECT body, metadata ->> 'author' FROM messages WHERE metadata ? 'author' ORDER BY position"
+_ADDRESS, _ROTATION = "/v1/chatwoot?binding=site-desk", "/v1/chatwoot/rotate?binding=site-desk"
 _STATE = "SELECT state, assignee_name FROM inbox_threads"
 _UNANSWERED = "WHERE state = 'unanswered' RETURNING id"
 
@@ -69,8 +73,15 @@ def client(desk: Desk) -> TestClient:
 
 
 def send(client: TestClient, desk: Desk, event: dict[str, Any], inbox: str = INBOX) -> httpx2.Response:
-    path = make_webhook_path(ChatwootSource(desk.conversation.tenant_id, inbox), TOKEN_SECRET)
-    return client.post(path, json=event)
+    return client.post(make_webhook_path(source_of(desk, inbox), TOKEN_SECRET), json=event)
+
+
+def source_of(desk: Desk, inbox: str = INBOX) -> ChatwootSource:
+    """Return what the inbox's address names, which an administrator has read."""
+    address_id = desk.conversation.database.run(
+        desk.conversation.admin, lambda tx: store.save_chatwoot_address(tx, inbox, uuid4(), rotates=False)
+    )
+    return ChatwootSource(desk.conversation.tenant_id, inbox, address_id)
 
 
 def post(client: TestClient, desk: Desk, event: dict[str, Any], inbox: str = INBOX) -> str:
@@ -273,7 +284,7 @@ def test_an_address_of_an_inbox_that_no_binding_has_any_more_does_nothing(client
 
 
 def test_a_token_of_another_key_is_refused(client: TestClient, desk: Desk) -> None:
-    source = ChatwootSource(desk.conversation.tenant_id, INBOX)
+    source = source_of(desk)
 
     assert client.post(make_webhook_path(source, "x" * 48), json=written()).status_code == 401
 
@@ -281,10 +292,34 @@ def test_a_token_of_another_key_is_refused(client: TestClient, desk: Desk) -> No
 def test_the_address_is_for_administrators(client: TestClient, desk: Desk) -> None:
     [(slug,)] = desk.conversation.query("SELECT slug FROM tenants WHERE tenant_id = current_tenant()")
     as_operator = operator_headers(str(slug))
-    source = ChatwootSource(desk.conversation.tenant_id, INBOX)
+    source = source_of(desk)
 
     assert client.get("/v1/chatwoot", params={"binding": "site-desk"}).status_code == 401
     answer = client.get("/v1/chatwoot", params={"binding": "site-desk"}, headers=as_operator)
     assert answer.json() == {"path": make_webhook_path(source, TOKEN_SECRET)}
     unknown = client.get("/v1/chatwoot", params={"binding": "nobody"}, headers=as_operator)
     assert unknown.status_code == 404
+
+
+def test_a_rotated_address_is_refused_and_both_acts_leave_a_trace(client: TestClient, desk: Desk) -> None:
+    [(slug,)] = desk.conversation.query("SELECT slug FROM tenants WHERE tenant_id = current_tenant()")
+    headers = operator_headers(str(slug))
+    leaked = client.get(_ADDRESS, headers=headers).json()["path"]
+    assert client.get(_ADDRESS, headers=headers).json()["path"] == leaked  # reading it ends nothing
+    fresh = client.post(_ROTATION, headers=headers).json()["path"]
+
+    assert client.post(leaked, json=written()).status_code == 401
+    assert client.post(leaked, json=RESOLVED).status_code == 401
+    assert desk.conversation.query(_PERSONS_MESSAGES) == []
+    assert client.post(fresh, json=written()).json() == {"outcome": "done"}
+    trail = desk.conversation.query(
+        "SELECT action, count(*) FROM audit_log WHERE target = 'binding:site-desk' GROUP BY 1"
+    )
+    assert sorted(map(str, trail)) == ["('chatwoot_address.read', 2)", "('chatwoot_address.rotated', 1)"]
+
+
+def test_an_api_key_neither_reads_nor_rotates_the_address(client: TestClient, desk: Desk) -> None:
+    [(slug,)] = desk.conversation.query("SELECT slug FROM tenants WHERE tenant_id = current_tenant()")
+    key = create_key_headers(client, str(slug), "admin")
+    assert client.get(_ADDRESS, headers=key).status_code == 403
+    assert client.post(_ROTATION, headers=key).status_code == 403
