@@ -158,12 +158,13 @@ class DescribedTenant:
         return {"approval_id": str(approval.id), "grant_id": str(grant_id)}
 
     def _chatwoot_values(self) -> Examples:
-        """A binding with an inbox in Chatwoot, and the address of its webhooks."""
+        """Bindings with inboxes in Chatwoot: one with the address of its webhooks, one whose address is rotated."""
         settings: JsonObject = {"url": "https://chat.example", "account": 3, "inbox": 7, "token": "chatwoot_token"}
-        changed = json.dumps({"chatwoot": settings})
-        self._conversation.query(
-            f"UPDATE bindings SET notifications = '{changed}' WHERE slug = 'site-desk' RETURNING 1"
-        )
+        for slug, inbox in (("site-desk", settings), ("contract-desk", {**settings, "inbox": 8})):
+            changed = json.dumps({"chatwoot": inbox})
+            self._conversation.query(
+                f"UPDATE bindings SET notifications = '{changed}' WHERE slug = '{slug}' RETURNING 1"
+            )
         source = ChatwootSource(
             self._conversation.tenant_id, chatwoot_address(settings), uuid7(self._conversation.clock())
         )
@@ -173,7 +174,7 @@ class DescribedTenant:
         )
         return {
             "get_chatwoot_webhook.binding": "site-desk",
-            "rotate_chatwoot_webhook.binding": "site-desk",
+            "rotate_chatwoot_webhook.binding": "contract-desk",
             "post_chatwoot_webhook.token": make_webhook_path(source, TOKEN_SECRET).rpartition("/")[2],
         }
 
