@@ -19,6 +19,7 @@ from parlour.tenancy.visitor_tokens import VisitorClaims
 from parlour.tools.run import ToolContext
 from parlour.tools.tool_definition import Tool
 from tests.attacks import (
+    approval_attacks,
     chatwoot_attacks,
     embedding_attacks,
     limit_attacks,
@@ -556,6 +557,34 @@ ATTACKS = (
         tenancy_attacks.operator_takes_a_host_that_was_given_up,
         "a number in the operator's pack",
         tenancy_attacks.operator_applies_a_number,
+    ),
+    Attack(
+        "a visitor's permission outlives the pack's decision that an administrator is asked",
+        "tool-grants",
+        approval_attacks.grant_outlives_the_approver,
+        "a permission for the tool that still asks its user",
+        approval_attacks.grant_of_the_person_asked_counts,
+    ),
+    Attack(
+        "an argument hides a payment in the title of a link",
+        "exact-questions",
+        approval_attacks.argument_hides_a_part_of_itself,
+        "a plain argument is read as it is",
+        approval_attacks.plain_argument_is_read,
+    ),
+    Attack(
+        "a user approves other arguments than the agent wanted",
+        "exact-arguments",
+        approval_attacks.user_approves_other_arguments,
+        "a user edits where the tool lets them",
+        approval_attacks.user_edits_an_editable_tool,
+    ),
+    Attack(
+        "a member answers by its id a question above their clearance",
+        "question-levels",
+        approval_attacks.question_is_answered_from_below,
+        "a member with the clearance answers it",
+        approval_attacks.question_is_answered_by_who_may_read_it,
     ),
 )
 """Every attack of docs/security.md that a turn can be talked into, and those of foreign pages and strangers."""

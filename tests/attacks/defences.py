@@ -11,6 +11,7 @@ from uuid import UUID
 import psycopg
 
 from parlour.api.routes import embedded_chat
+from parlour.approvals import approvals, grants, question
 from parlour.conversations import outgoing_links, reply, tool_execution, untrusted_text
 from parlour.conversations import store as conversation_store
 from parlour.conversations.rows import Lease, WritableSession
@@ -137,6 +138,22 @@ def _believe_every_claim(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(routing_keys, "require_claimable", lambda *_: None))
 
 
+def _count_every_grant(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(grants, "_could_approve", lambda *_: True))
+
+
+def _ask_as_it_is(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(question, "escape_markdown", lambda text: text))
+
+
+def _let_users_edit(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(approvals, "_is_editable", lambda *_: True))
+
+
+def _show_every_question(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(approvals, "_can_see", lambda *_: True))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "write-rights": _let_everybody_write,
@@ -156,6 +173,10 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "embed-hosts": _embed_anywhere,
     "own-session": _share_sessions,
     "quoted-notes": _quote_as_it_is,
+    "tool-grants": _count_every_grant,
+    "exact-questions": _ask_as_it_is,
+    "exact-arguments": _let_users_edit,
+    "question-levels": _show_every_question,
     "grants": _let_keys_grant,
     "route-claims": _believe_every_claim,
 }
