@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from parlour.bootstrap.clients import build_shorten_visibility
+from parlour.bootstrap.clients import build_change_visibility
 from parlour.bootstrap.memory_extractor import build_memory_extractor
 from parlour.jobs.batches import process_batch
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Do what the orders ask for."""
-    return process_batch(event, context, build_memory_extractor(), build_shorten_visibility())
+    return process_batch(event, context, build_memory_extractor, build_change_visibility())

@@ -4,7 +4,7 @@ from typing import Any
 
 from snapshot_restore_py import register_before_snapshot
 
-from parlour.bootstrap.clients import build_shorten_visibility
+from parlour.bootstrap.clients import build_change_visibility
 from parlour.bootstrap.orchestrator import build_orchestrator, preload
 from parlour.jobs.batches import process_batch
 
@@ -13,4 +13,4 @@ register_before_snapshot(preload)
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Run the session's turn; a turn that cannot be run now is delivered again."""
-    return process_batch(event, context, build_orchestrator(), build_shorten_visibility())
+    return process_batch(event, context, build_orchestrator, build_change_visibility(), is_renewed=True)

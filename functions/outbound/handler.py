@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from parlour.bootstrap.clients import build_shorten_visibility
+from parlour.bootstrap.clients import build_change_visibility
 from parlour.bootstrap.outbound import build_bounces, build_outbound
 from parlour.jobs.batches import process_batch
 
@@ -12,4 +12,4 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     if "Sns" in event["Records"][0]:
         build_bounces()(event)
         return {}
-    return process_batch(event, context, build_outbound(), build_shorten_visibility())
+    return process_batch(event, context, build_outbound, build_change_visibility(), is_renewed=True)

@@ -92,7 +92,7 @@ def handler(
 
 
 def _forget() -> None:
-    for one in (embedder.build_embedder, clients.build_shorten_visibility):
+    for one in (embedder.build_embedder, clients.build_change_visibility):
         one.cache_clear()
 
 

@@ -68,7 +68,7 @@ def handler(
 
 
 def _forget() -> None:
-    for one in (memory_extractor.build_memory_extractor, clients.build_shorten_visibility):
+    for one in (memory_extractor.build_memory_extractor, clients.build_change_visibility):
         one.cache_clear()
 
 

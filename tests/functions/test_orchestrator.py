@@ -58,7 +58,7 @@ def handler(
 
 def _forget() -> None:
     build_orchestrator.cache_clear()
-    clients.build_shorten_visibility.cache_clear()
+    clients.build_change_visibility.cache_clear()
 
 
 def wake(conversation: ConversationHarness) -> dict[str, Any]:

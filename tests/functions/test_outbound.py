@@ -89,7 +89,7 @@ def handler(
 
 def _forget() -> None:
     build_outbound.cache_clear()
-    clients.build_shorten_visibility.cache_clear()
+    clients.build_change_visibility.cache_clear()
 
 
 def _load() -> Handler:

@@ -44,10 +44,10 @@ def handler(
         given["public_url"] = "https://parlour.example"
         set_environment(OutboundSettings, monkeypatch, **given)
         build_outbound.cache_clear()
-        clients.build_shorten_visibility.cache_clear()
+        clients.build_change_visibility.cache_clear()
         yield load_handler("outbound")
         build_outbound.cache_clear()
-        clients.build_shorten_visibility.cache_clear()
+        clients.build_change_visibility.cache_clear()
 
 
 def send(handler: Handler, outbox_harness: OutboxHarness, text: str) -> UUID:

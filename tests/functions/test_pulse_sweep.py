@@ -50,7 +50,7 @@ def _forget() -> None:
         pulse_sweep.build_sweep,
         pulse_sweep.build_wakeup,
         pulse_sweep._make_sweep,
-        clients.build_shorten_visibility,
+        clients.build_change_visibility,
     ):
         one.cache_clear()
 

@@ -49,7 +49,7 @@ def handler(
 
 
 def _forget() -> None:
-    for one in (pulse_writer.build_pulse_writer, clients.build_shorten_visibility):
+    for one in (pulse_writer.build_pulse_writer, clients.build_change_visibility):
         one.cache_clear()
 
 

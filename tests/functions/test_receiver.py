@@ -69,7 +69,7 @@ def handler(
 
 def _forget() -> None:
     build_receiver.cache_clear()
-    clients.build_shorten_visibility.cache_clear()
+    clients.build_change_visibility.cache_clear()
 
 
 def envelope(number: int, **changes: object) -> dict[str, object]:

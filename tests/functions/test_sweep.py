@@ -49,7 +49,7 @@ def handler(
 
 
 def _forget() -> None:
-    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._dependencies, clients.build_shorten_visibility):
+    for one in (sweep.build_sweep, sweep.build_wakeup, sweep._dependencies, clients.build_change_visibility):
         one.cache_clear()
 
 

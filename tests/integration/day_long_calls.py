@@ -22,7 +22,7 @@ def run_long_calls(conversation: ConversationHarness) -> None:
     """Each once."""
     _left_in_the_middle(conversation)
     yard = LongToolHarness(conversation, lambda: Database(_nowhere))
-    yard.before_result = lambda _: time.sleep(1.2)  # so that the dispatcher looks whether it is to stop
+    yard.before_result = lambda _: time.sleep(1.8)  # the dispatcher renews its lease, and looks if it is to stop
     yard.dispatch_call(yard.begin_call("long-1"))
     _answered_later(yard)
     for how in ("long-3", "long-4"):
@@ -50,6 +50,8 @@ def _in_doubt(yard: LongToolHarness, provider_id: str) -> None:
     call_id = yard.begin_call(provider_id)
     yard.kill_dispatcher(call_id)
     desk.clock.now += timedelta(seconds=901)
+    with desk.database.transaction(desk.admin) as tx:
+        assert call_id in {one.id for one in calls.list_unanswered(desk.admin, tx, desk.clock(), 10)}
     yard.dispatch_call(call_id)
     _, session_id = _place(desk, call_id)
     with desk.database.transaction(desk.admin) as tx:

@@ -18,6 +18,8 @@ from parlour.api.attention_schemas import (
     SpendTodayView,
     ToolReasonView,
     TurnReasonView,
+    UnansweredCallReasonView,
+    UnansweredToolCallView,
     UnheardConversationView,
     UnheardReasonView,
     UnknownDeliveryView,
@@ -34,7 +36,7 @@ from parlour.models.agent_loops import FailingLoop
 from parlour.models.spend import SpendToday
 from parlour.notifications.notifications import NotificationProblem
 from parlour.tenancy.routing_keys import WaitingClaim
-from parlour.tools.calls import UnknownCall
+from parlour.tools.calls import UnansweredCall, UnknownCall
 
 #: Of a phone number that are shown, so that people recognise it.
 _SHOWN_DIGITS = 4
@@ -79,6 +81,25 @@ def tool_call_item(call: UnknownCall) -> UnknownToolCallView:
         ),
         what_to_do="Check the other system. Mark the call as done, or run it again with the same idempotency key.",
         resolutions=["done", "run_again"],
+    )
+
+
+def unanswered_call_item(call: UnansweredCall) -> UnansweredToolCallView:
+    """Return a tool call whose worker stopped before an outcome."""
+    return UnansweredToolCallView(
+        kind="unanswered_tool_call",
+        id=call.id,
+        turn_id=call.turn_id,
+        session_id=call.session_id,
+        tool=call.name,
+        arguments=call.arguments,
+        runs=call.runs,
+        at=call.started_at,
+        what_happened=f"The tool {call.name} was called, and there is no answer yet.",
+        reason=UnansweredCallReasonView(
+            code="worker_stopped", message="The worker that called it stopped. Another one finds out what became of it."
+        ),
+        what_to_do="Wait some seconds. If it lasts, run `parlour doctor`.",
     )
 
 

@@ -62,6 +62,28 @@ class UnknownToolCallView(_ExplainedView):
     resolutions: list[Literal["done", "run_again"]]
 
 
+class UnansweredCallReasonView(ResponseModel):
+    """Why a tool call has no outcome yet."""
+
+    code: Literal["worker_stopped"]
+    message: str
+
+
+class UnansweredToolCallView(_ExplainedView):
+    """A tool call that began, and whose worker stopped before an outcome; another finds out what became of it. `runs`:
+    how often it was started."""
+
+    kind: Literal["unanswered_tool_call"]
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    tool: str
+    arguments: dict[str, JsonValue]
+    runs: int
+    at: datetime
+    reason: UnansweredCallReasonView
+
+
 class _StuckReplyView(_ExplainedView):
     """A reply that was not delivered, or may not have been. Of the recipient's number only the last digits are shown;
     the text of a sign-in code is not."""
@@ -207,6 +229,7 @@ class NoModelCallsView(_ExplainedView):
 
 AttentionItem = Annotated[
     UnknownToolCallView
+    | UnansweredToolCallView
     | UnknownDeliveryView
     | HeldReplyView
     | WaitingReplyView
@@ -231,9 +254,11 @@ class SpendTodayView(ResponseModel):
 
 
 class AttentionCountsView(ResponseModel):
-    """How many items are listed. `waiting` replies are retried by themselves; `replies` wait for a decision."""
+    """How many items are listed. `waiting` replies and `unanswered` calls go on by themselves; `tool_calls` and
+    `replies` wait for a decision."""
 
     tool_calls: int
+    unanswered: int
     replies: int
     waiting: int
     turns: int

@@ -50,12 +50,16 @@ class ModelCallView(ResponseModel):
 
 
 class ToolCallView(ResponseModel):
-    """A tool call; heavy: it runs outside the turn and answers later."""
+    """A tool call.
+
+    state  unanswered: its worker stopped without an outcome, and another one finds out what became of it.
+    heavy  it runs outside the turn and answers later.
+    """
 
     id: UUID
     name: str
     ok: bool
-    state: Literal["reserved", "running", "done", "failed", "unknown"]
+    state: Literal["reserved", "running", "unanswered", "done", "failed", "unknown"]
     heavy: bool
     latency_ms: int | None
 

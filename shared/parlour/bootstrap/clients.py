@@ -12,7 +12,7 @@ from parlour.infra.queues import SqsDelayedQueue, SqsFifoQueue
 from parlour.infra.secrets import SecretsManager
 from parlour.infra.settings import Settings, load_settings
 from parlour.jobs.dead_letters import SqsDeadLetters
-from parlour.jobs.visibility import ShortenVisibility, visibility_shortener
+from parlour.jobs.visibility import ChangeVisibility, visibility_changer
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _QUICK_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
+
+_RENEWAL_CONFIG = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 2})
+"""A message is renewed every one and a half seconds; a renewal that hangs must not delay the next one for long."""
 
 _UPLOAD_CONFIG = Config(
     connect_timeout=2,
@@ -107,6 +110,6 @@ def make_pack_functions(prefix: str) -> LambdaPackFunctions:
 
 
 @functools.cache
-def build_shorten_visibility() -> ShortenVisibility:
-    """How a message that failed is brought back sooner than its queue would."""
-    return visibility_shortener(boto3.client("sqs", config=_QUICK_CONFIG))
+def build_change_visibility() -> ChangeVisibility:
+    """Return what decides when a message is delivered again."""
+    return visibility_changer(boto3.client("sqs", config=_RENEWAL_CONFIG))

@@ -45,6 +45,8 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
         if decisions := _of_kind(items, (*_CALLS, *_REPLIES, *_TURNS)):
             sessions = _pluralize(len({one["session_id"] for one in decisions}), "conversation")
             parts += [Text(f"{_pluralize(len(decisions), 'decision')} in {sessions}: `parlour inbox`", style="bold")]
+        if unanswered := _of_kind(items, ("unanswered_tool_call",)):
+            parts += _titled("No answer yet: Parlour finds out what became of them", _tool_call_table(unanswered))
         if waiting := _of_kind(items, ("waiting_reply",)):
             parts += _titled("Replies that wait and are retried by themselves", _waiting_table(waiting))
         if undelivered := _of_kind(items, _NOTIFICATIONS):

@@ -18,10 +18,10 @@ from parlour.infra.errors import Conflict, MalformedPayload, Unauthenticated
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.infra.queues import DelayedQueue, FifoQueue, QueueMessage
+from parlour.infra.queues import REDELIVERED_KEY, DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import DueWork
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.notifications import notifications
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
@@ -30,8 +30,9 @@ from parlour.tenancy.limits import messaging_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
 
-CHECK_DELAY = timedelta(seconds=20)
-"""How long after a message the session is looked at for the first time: longer than a lease that nobody renews."""
+CHECK_DELAY = timedelta(seconds=8)
+"""How long after a message on the web its session is looked at: nobody repeats a request whose worker died before it
+woke the session. A message of a provider comes again by itself."""
 
 type StoreMedia = Callable[[Principal, UUID], object]
 """Fetches and keeps what a stored message came with. A RetryError brings the message again."""
@@ -39,10 +40,14 @@ type StoreMedia = Callable[[Principal, UUID], object]
 
 @dataclass(frozen=True, slots=True)
 class SessionWakeup:
-    """What a turn queue carries: which session has something to answer."""
+    """What a turn queue carries: which session has something to answer.
+
+    is_redelivered  whether the message was received before: the worker that had it may be dead.
+    """
 
     tenant_id: UUID
     session_id: UUID
+    is_redelivered: bool = False
 
     def to_queue_message(self, deduplication_id: str, wake_group: int) -> QueueMessage:
         """As a queue message; wakes of one session and group stay in order."""
@@ -53,9 +58,10 @@ class SessionWakeup:
     def parse(cls, body: Mapping[str, object]) -> "SessionWakeup":
         """Back from a queue body; MalformedPayload when it is something else."""
         try:
-            return cls(UUID(str(body["tenant_id"])), UUID(str(body["session_id"])))
+            ids = UUID(str(body["tenant_id"])), UUID(str(body["session_id"]))
         except (KeyError, ValueError):
             raise MalformedPayload('a wake-up is {"tenant_id": uuid, "session_id": uuid}') from None
+        return cls(*ids, is_redelivered=bool(body.get(REDELIVERED_KEY)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class WebMessage:
 def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
     """Return the finder of sessions with an unanswered message or an open turn. `turn_queues`: by channel.
 
-    A session is woken as soon as its lease has run out: a living worker would have renewed it.
+    One that a worker holds is left to it, and looked at much later: should it die, its own message comes again.
     """
 
     def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
@@ -86,7 +92,8 @@ def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
             return None
         queue = turn_queues.get(held.channel) or turn_queues["whatsapp"]
         if held.lease_until and held.lease_until > now:
-            return StaleWork(since, lambda: None, held.lease_until, wait_after_lease=timedelta(seconds=1))
+            store.leave_wake(tx, work.id, now)
+            return StaleWork(since, lambda: None, held.lease_until)
         group = store.open_wake_group(tx, work.id)
         woken = SessionWakeup(work.tenant_id, work.id).to_queue_message(work.deduplication_id, group)
         return StaleWork(since, sweep.message_sender(queue, woken), first_wait=CHECK_DELAY)
@@ -115,13 +122,14 @@ def receive_envelope(
 ) -> ReceiveOutcome:
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
-    Files are fetched in between, so that the turn has them; when that raises, the message comes again as a duplicate.
-    If it never comes again, a message on `wakeup_queue` has the session looked at. The first message of a quiet thread
-    is not delayed: `turn_queues` has the queue without a delay as "web". `send_wakeup` wakes the sender of a
-    reply that a status settled in part. A number that no active binding answers is acknowledged and counted: refusing
-    it would only make the provider send it again and, in the end, disable the webhook. RetryError when the database or
-    the queue is unavailable; the envelope is delivered again then and nothing happens twice. Conflict for a message to
-    a number that waits for the operator: it ends among the dead letters, to be redriven once the number is accepted.
+    Files are fetched in between, so that the turn has them. When that raises, or the process dies anywhere, the message
+    comes again as a duplicate. A message on `wakeup_queue` wakes the session of somebody who has to wait. The first
+    message of a quiet thread is not delayed: `turn_queues` has the queue without a delay as "web". `send_wakeup` wakes
+    the sender of a reply that a status settled in part. A number that no active binding answers is acknowledged and
+    counted: refusing it would only make the provider send it again and, in the end, disable the webhook. RetryError
+    when the database or the queue is unavailable; the envelope is delivered again then and nothing happens twice.
+    Conflict for a message to a number that waits for the operator: it ends among the dead letters, to be redriven once
+    the number is accepted.
     """
     route = database.run(None, lambda tx: routing_keys.find_routing_key(tx, envelope.to))
     if route is None or route.binding_id is None:
@@ -137,8 +145,8 @@ def receive_envelope(
         return _report_unknown_number(envelope)
     received, is_new = stored.message, stored.is_new
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
-    if received.state == "unanswered":
-        work = DueWork(route.tenant_id, "session", received.session_id, stored.due_at)
+    if stored.deferred_until:
+        work = DueWork(route.tenant_id, "session", received.session_id, stored.deferred_until)
         work_due.send_wakeup(wakeup_queue, work, now)
     notifications.send_wakeups(wakeup_queue, stored.notifications, now)
     if envelope.media:
@@ -147,7 +155,7 @@ def receive_envelope(
         send_wakeup(
             outbox.wakeup_message(route.tenant_id, received.session_id, stored.notice_id, str(stored.notice_id))
         )
-    if received.state == "unanswered" and not stored.is_deferred:
+    if received.state == "unanswered" and not stored.deferred_until:
         queue = turn_queues["web" if received.is_quiet else envelope.channel]
         _send_wakeup(queue, route.tenant_id, received, is_new=is_new, now=now)
     return "stored" if is_new else "duplicate"
@@ -213,16 +221,14 @@ def web_message_id(session_id: UUID, client_id: str) -> str:
 class _StoredEnvelope:
     """A message as it was stored.
 
-    due_at       when its session is looked at for the first time.
-    is_deferred  whether its sender wrote more than their binding takes: the session is woken when there is room again.
-    notice_id    the outbox row of a line that says so, where one is due.
-    notifications  what people of the inbox are told of the message.
+    deferred_until  when its session is woken, if its sender wrote more than their binding takes.
+    notice_id       the outbox row of a line that says so, where one is due.
+    notifications   what people of the inbox are told of the message.
     """
 
     message: StoredMessage
     is_new: bool
-    due_at: datetime
-    is_deferred: bool = False
+    deferred_until: datetime | None = None
     notice_id: UUID | None = None
     notifications: Sequence[DueWork] = ()
 
@@ -262,7 +268,7 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         sent_at=envelope.sent_at,
         received_at=now,
         metadata=envelope.metadata,
-        due_at=now + CHECK_DELAY,
+        due_at=now + SWEEP_DELAY,
     )
     stored, is_new = _insert_once(tx, message)
     if is_new and stored.state == "unanswered":
@@ -271,11 +277,11 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
     limits = messaging_limits(access.limits, contact.user_id, binding_id)
     wait = rate_limits.take(tx, limits, now) if access.is_admitted and is_new else 0
     if not wait or stored.state != "unanswered":
-        return _StoredEnvelope(stored, is_new, message.due_at, notifications=pending)
+        return _StoredEnvelope(stored, is_new, notifications=pending)
     later = now + timedelta(seconds=wait)
     work_due.schedule(tx, "session", stored.session_id, later)
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
-    return _StoredEnvelope(stored, is_new, later, is_deferred=True, notice_id=notice_id, notifications=pending)
+    return _StoredEnvelope(stored, is_new, later, notice_id, pending)
 
 
 def _notify_inbox(tx: Transaction, stored: StoredMessage, actor: str, now: datetime) -> list[DueWork]:

@@ -687,7 +687,9 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                          'latency_ms', l.latency_ms, 'first_token_ms', l.first_token_ms)
                          ORDER BY l.step, l.at, l.id)
           FROM llm_calls l WHERE l.turn_id = t.id), '[]') AS model_calls,
-       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state', c.state,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state',
+                                            CASE WHEN c.state = 'running' AND c.run_until <= now() THEN 'unanswered'
+                                                 ELSE c.state END,
                                             'heavy', c.heavy, 'latency_ms', c.latency_ms)
                          ORDER BY c.step, c.started_at)
           FROM tool_calls c WHERE c.turn_id = t.id), '[]') AS tool_calls,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Literal
 from uuid import UUID
 
 from parlour.channels import outbox
@@ -15,7 +16,6 @@ from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.interim_line import InterimLine
 from parlour.conversations.journal import STOPPED, AskPerson, CallModel, Reply, RunTools, next_step
-from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
 from parlour.conversations.message_joining import join_new_messages
 from parlour.conversations.reply import Answer, commit_answer
@@ -43,6 +43,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
 from parlour.jobs import work_due
+from parlour.jobs.lease_renewal import lease_end, renew_lease
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tools.calls import dispatch_message
@@ -64,7 +65,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     not counted; one that a statement ended which takes too long is.
     """
     principal = system_principal(wakeup.tenant_id)
-    running = _begin_turn(dependencies, principal, wakeup.session_id, seconds_left)
+    running = _begin_turn(dependencies, principal, wakeup, seconds_left)
     if running is None:
         # A reply whose sender was never woken, because the worker died after its commit, is sent on now.
         waiting = dependencies.database.run(principal, lambda tx: outbox.list_pending(tx, session_id=wakeup.session_id))
@@ -79,7 +80,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
             renew_lease(
                 dependencies.database,
                 principal.tenant_id,
-                running.lease,
+                lambda tx, until: store.renew_lease(tx, running.lease, until),
                 dependencies.clock,
                 seconds_left,
                 InterimLine(running).send_if_due,
@@ -135,22 +136,25 @@ def _commit_failure(turn_context: TurnContext) -> bool:
 
 
 def _begin_turn(
-    services: TurnDependencies, principal: Principal, session_id: UUID, seconds_left: Callable[[], float]
+    services: TurnDependencies, principal: Principal, wakeup: SessionWakeup, seconds_left: Callable[[], float]
 ) -> TurnContext | None:
     """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted.
 
-    None when there is nothing to answer, or not now.
+    None when there is nothing to answer, or not now. Raises LeaseHeld for the redelivered wake of a session that a
+    worker still holds: that one may have died a moment ago, and then this wake is the session's last.
     """
-    now = services.clock()
+    now, session_id = services.clock(), wakeup.session_id
     until, holder, turn_id = lease_end(now, seconds_left), uuid7(now), uuid7(now)
     deadline = now + timedelta(seconds=seconds_left())
     approved: list[QueueMessage] = []
 
-    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...], ReceivedMessageRow | None] | None:
+    def begin(
+        tx: Transaction,
+    ) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...], ReceivedMessageRow | None] | Literal["held"] | None:
         lease = store.acquire_lease(tx, session_id, holder, now, until, deadline)
         if lease is None:
             _leave_wake(tx, principal, session_id, now)
-            return None
+            return "held"
         if lease.has_open_questions:
             approved[:] = approval_answers.take_answers(tx, principal.tenant_id, lease, now)
         turn = store.open_or_resume_turn(tx, lease, turn_id, now)
@@ -158,8 +162,6 @@ def _begin_turn(
             store.release_lease(tx, lease)
             return None
         if inputs := store.list_input_messages(tx, turn.id):
-            if not turn.is_new:  # the one before died or gave up, so this one is looked after closely
-                work_due.schedule(tx, "session", session_id, until)
             is_followed = _is_followed(lease, inputs)
             told = tell_of_beginning(tx, lease, turn, now) if is_followed else lease
             has_received = any(one.channel != "web" for one in inputs)
@@ -175,13 +177,14 @@ def _begin_turn(
         lambda tx: _postpone_above_share(tx, services, principal.tenant_id, session_id, now) or begin(tx),
     )
     _send_approved_calls(services, approved)
+    if begun == "held":
+        if wakeup.is_redelivered:
+            raise LeaseHeld
+        return None
     if not isinstance(begun, tuple):
         _wake_postponed(services, begun, now)
         return None
     lease, turn, inputs, newest_received = begun
-    if not turn.is_new:
-        work = DueWork(principal.tenant_id, "session", session_id, lease.expires_at)
-        work_due.send_wakeup(services.wakeup_queue, work, now)
     stages = StageTimer(services.clock)
     stages.add_between("wait", inputs[0].received_at, now)
     feed = EventFeed(principal, services.database, lease, turn.id, services.clock, _is_followed(lease, inputs))

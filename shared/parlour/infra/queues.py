@@ -20,6 +20,9 @@ MAX_DELAY_SECONDS = 900
 REDRIVEN_KEY = "is_redriven"
 """In the body of a message that an operator brought back from the dead letters."""
 
+REDELIVERED_KEY = "is_redelivered"
+"""In the body that a handler is given of a message that was received before: whoever had it died, or put it back."""
+
 _MAX_BATCH_MESSAGES = 10
 _MAX_BATCH_BYTES = 900_000
 """SQS takes 10 messages and 1 MiB in one batch; the rest of the MiB is room for the attributes."""

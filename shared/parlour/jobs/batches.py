@@ -7,6 +7,7 @@ A standard queue has no groups: there nobody is held back.
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, cast
 
 from aws_lambda_powertools.utilities.batch import (
@@ -22,7 +23,8 @@ from parlour.infra import log
 from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.jobs.visibility import ShortenVisibility
+from parlour.infra.queues import REDELIVERED_KEY
+from parlour.jobs.visibility import ChangeVisibility, renew_visibility
 
 _FIRST_RETRY_SECONDS = 5
 _MAX_RETRY_SECONDS = 300
@@ -32,12 +34,16 @@ _MAX_POISON_RECEIVES = 3
 def process_batch(
     event: Mapping[str, Any],
     context: Any,
-    handle: Callable[[JsonObject, SecondsLeft], None],
-    shorten_visibility: ShortenVisibility | None = None,
+    build_handler: Callable[[], Callable[[JsonObject, SecondsLeft], None]],
+    change_visibility: ChangeVisibility | None = None,
+    *,
+    is_renewed: bool = False,
 ) -> dict[str, Any]:
-    """Give each message's body to `handle`, in order; the answer names the messages to deliver again.
+    """Handle the body of each message, in order; the answer names the messages to deliver again.
 
-    `context` is Lambda's: it knows how long the invocation has left.
+    context     Lambda's: it knows how long the invocation has left.
+    is_renewed  renew the messages' visibility meanwhile, so that they come again within seconds when this process dies;
+                only for work that another worker may take up as soon.
 
     Nothing is swallowed: every error leaves its message on the queue, whose receive count ends in the
     dead-letter queue. An error that is not a RetryError is counted as `Poison`.
@@ -47,16 +53,20 @@ def process_batch(
     def seconds_left() -> float:
         return float(context.get_remaining_time_in_millis()) / 1000
 
-    response = process_partial_response(
-        event=dict(event),
-        record_handler=lambda record: _handle(record, lambda body: handle(body, seconds_left)),
-        processor=processor,
-        context=context,
-    )
-    if shorten_visibility:
+    received = [SQSRecord(record) for record in event["Records"]]
+    messages = [(record.queue_url, record.receipt_handle) for record in received]
+    with renew_visibility(change_visibility, messages) if change_visibility and is_renewed else nullcontext():
+        handle = build_handler()
+        response = process_partial_response(
+            event=dict(event),
+            record_handler=lambda record: _handle(record, lambda body: handle(body, seconds_left)),
+            processor=processor,
+            context=context,
+        )
+    if change_visibility:
         for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):
             failed = cast(SQSRecord, record)
-            shorten_visibility(
+            change_visibility(
                 failed.queue_url, failed.receipt_handle, retry_delay_seconds(error, _receive_count(failed))
             )
     return dict(response)
@@ -113,7 +123,7 @@ def _parse_body(record: SQSRecord) -> JsonObject:
         raise MalformedPayload("the message is not JSON") from None
     if not isinstance(body, dict):
         raise MalformedPayload("the message is not a JSON object")
-    return body
+    return {**body, REDELIVERED_KEY: True} if _receive_count(record) > 1 else body
 
 
 def _receive_count(record: SQSRecord) -> int:

@@ -28,6 +28,9 @@ MAX_ITEMS = 200
 #: When work is looked at again whose finder raised.
 RETRY_AFTER_ERROR = timedelta(hours=1)
 
+#: How long after a lease's end the sweep looks again: the message of its worker comes again within seconds.
+_WAIT_AFTER_LEASE = timedelta(minutes=1)
+
 #: A sweep begins nothing new with less time than this.
 _MIN_SECONDS_LEFT = 10.0
 
@@ -44,9 +47,7 @@ class StaleWork:
     not_before     the time before which nothing is to be done.
     rest_due_at    when the rest is due of work that this look did a part of; a time that is past: at the next sweep.
     is_planned     only the sweep wakes this work, so finding it is no sign of a lost message.
-
-    wait_after_lease  how long after the lease's end the sweep looks again: its queue may be the quicker one.
-    first_wait        how long after it was woken the sweep looks again; at first, then longer each time.
+    first_wait     how long after it was woken the sweep looks again; at first, then longer each time.
     """
 
     waiting_since: datetime
@@ -55,7 +56,6 @@ class StaleWork:
     not_before: datetime | None = None
     rest_due_at: datetime | None = None
     is_planned: bool = False
-    wait_after_lease: timedelta = timedelta(minutes=1)
     first_wait: timedelta = SWEEP_DELAY
 
     def wait_until(self, now: datetime) -> datetime | None:
@@ -64,7 +64,7 @@ class StaleWork:
             return self.rest_due_at
         if self.not_before and self.not_before > now:
             return self.not_before
-        return self.leased_until + self.wait_after_lease if self.leased_until and self.leased_until > now else None
+        return self.leased_until + _WAIT_AFTER_LEASE if self.leased_until and self.leased_until > now else None
 
 
 class Finder(Protocol):

@@ -15,12 +15,13 @@ from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.result import ToolResult, error_result
-from parlour.tools.rows import EndedCall, ToolCall, UnfinishedCall, UnknownCall
+from parlour.tools.rows import EndedCall, ToolCall, UnansweredCall, UnfinishedCall, UnknownCall
 from parlour.tools.tool_definition import Tool
 
 __all__ = [
     "IN_PROGRESS_RESULT",
     "EndedCall",
+    "UnansweredCall",
     "UnfinishedCall",
     "UnknownCall",
     "begin_call",
@@ -31,6 +32,7 @@ __all__ = [
     "end_call",
     "finder",
     "give_up_calls",
+    "list_unanswered",
     "list_undispatched",
     "list_unfinished",
     "list_unknown",
@@ -163,6 +165,17 @@ def list_unknown(
     """Return the calls of unknown outcome, of a session or of all, the oldest first, up to the viewer's clearance."""
     _require_role(principal, "viewer")
     return store.list_unknown(tx, principal.clearance, limit, session_id)
+
+
+def list_unanswered(
+    principal: Principal, tx: Transaction, now: datetime, limit: int, session_id: UUID | None = None
+) -> list[UnansweredCall]:
+    """Return the long calls whose worker stopped without an outcome, of a session or of all, the oldest first.
+
+    Up to the viewer's clearance. They need nobody: another worker finds out what became of them, within seconds.
+    """
+    _require_role(principal, "viewer")
+    return store.list_unanswered(tx, principal.clearance, now, limit, session_id)
 
 
 def resolve_call(

@@ -1,7 +1,8 @@
 """Carrying out the calls that are not a turn's own: long ones, and those that a person wants run again.
 
-A message wakes the dispatcher; the row says what to do. Whoever takes a call up gets the next token, and an outcome
-is written under that token only, in one transaction with the message that resumes the conversation.
+A message wakes the dispatcher; the row says what to do. Whoever takes a call up gets the next token and a lease that is
+renewed until the call ends. An outcome is written under that token only, in one transaction with the message that
+resumes the conversation.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.jobs import work_due
+from parlour.jobs.lease_renewal import lease_end, renew_lease
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tools import effects, store
@@ -97,7 +99,15 @@ def dispatch_call[W](
     taken = dependencies.database.run(principal, partial(_lease, dependencies, tool_call_id, holder, seconds_left))
     match taken:
         case _LeasedCall():
-            _run_call(dependencies, principal, taken, seconds_left)
+            call = taken.call
+            with renew_lease(
+                dependencies.database,
+                tenant_id,
+                lambda tx, until: store.renew_run(tx, call.id, call.run_token, until),
+                dependencies.clock,
+                seconds_left,
+            ):
+                _run_call(dependencies, principal, taken, seconds_left)
         case EndedCall():
             told = dependencies.database.run(
                 principal, lambda tx: dependencies.resume(tx, tenant_id, taken, dependencies.clock())
@@ -124,7 +134,7 @@ def _lease[W](
     held = call.state == "running" and call.run_until is not None and call.run_until > now
     if held and call.is_awaiting_callback:
         return None
-    until = now + timedelta(seconds=seconds_left())
+    until = lease_end(now, seconds_left)
     run = None if held else store.lease_call(tx, call_id, call.run_token, holder, until, now)
     if run is None:
         raise LeaseHeld(retry_after=max(1, int((call.run_until - now).total_seconds()) + 1) if call.run_until else 1)

@@ -74,7 +74,7 @@ SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.sta
  WHERE c.id = %(id)s;
 
 -- name: lease_call
--- A dispatcher takes a call up until its invocation ends; nothing comes back while another is at it, or once it has
+-- A dispatcher takes a call up for seconds, which it renews; nothing comes back while another is at it, or once it has
 -- ended. Its token grows, so that whoever had it before writes nothing more. One that a tool had and never answered is
 -- overdue from now on: should this dispatcher die as well, nobody takes the tool to be at it still.
 UPDATE tool_calls
@@ -88,6 +88,11 @@ RETURNING run_token;
 -- The dispatcher that took the call is about to call the endpoint.
 UPDATE tool_calls SET state = 'running', runs = runs + 1, code = NULL
  WHERE id = %(id)s AND run_token = %(run)s AND state IN ('reserved', 'running');
+
+-- name: renew_run
+-- The dispatcher that has the call is still at it. Once the tool took the call to answer later, the time is the tool's.
+UPDATE tool_calls SET run_until = %(until)s
+ WHERE id = %(id)s AND run_token = %(run)s AND state IN ('reserved', 'running') AND code IS DISTINCT FROM 'accepted';
 
 -- name: end_run
 -- What a dispatched call came to, written by whoever has its token; nobody has to look after it any more.
@@ -148,6 +153,18 @@ SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.code, c.result, c.r
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
  WHERE c.state = 'unknown' AND session_clearance(s) <= %(clearance)s
+   AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
+ ORDER BY c.started_at, c.id LIMIT %(most)s;
+
+-- name: list_unanswered
+-- The long calls that began and whose worker stopped without an outcome, the oldest first, until another worker takes
+-- them up; none of a session that needs more clearance than the reader's.
+SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.runs, c.started_at, c.run_until
+  FROM work_due w
+  JOIN tool_calls c ON c.tenant_id = w.tenant_id AND c.id = w.id
+  JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
+  JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id
+ WHERE w.kind = 'tool_call' AND c.state = 'running' AND c.run_until <= %(now)s AND session_clearance(s) <= %(clearance)s
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
  ORDER BY c.started_at, c.id LIMIT %(most)s;
 

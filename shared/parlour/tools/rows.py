@@ -63,6 +63,20 @@ class UnknownCall:
 
 
 @dataclass(frozen=True, slots=True)
+class UnansweredCall:
+    """A call that began, and whose worker showed no life since `run_until`; the next one finds out what it did."""
+
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    name: str
+    arguments: JsonObject
+    runs: int
+    started_at: datetime
+    run_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call as the dispatcher takes it up.
 

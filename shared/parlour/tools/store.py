@@ -8,7 +8,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.tools.rows import ToolCall, UnfinishedCall, UnfinishedHeavyCall, UnknownCall
+from parlour.tools.rows import ToolCall, UnansweredCall, UnfinishedCall, UnfinishedHeavyCall, UnknownCall
 from parlour.tools.tool_definition import Tool
 
 SQL = Queries.for_module(__file__)
@@ -63,6 +63,11 @@ def begin_run(tx: Transaction, call_id: UUID, run_token: int) -> bool:
     return tx.run(SQL["begin_run"], id=call_id, run=run_token) == 1
 
 
+def renew_run(tx: Transaction, call_id: UUID, run_token: int, until: datetime) -> bool:
+    """Whether this run is still the call's, and its tool has not taken the call to answer later."""
+    return tx.run(SQL["renew_run"], id=call_id, run=run_token, until=until) == 1
+
+
 def end_run(tx: Transaction, **fields: object) -> bool:
     """Whether this run was still the call's."""
     return tx.value(SQL["end_run"], **fields) is not None
@@ -85,6 +90,13 @@ def is_run_wanted(tx: Transaction, call_id: UUID, run_token: int) -> bool:
 
 def list_unknown(tx: Transaction, clearance: int, limit: int, session_id: UUID | None) -> list[UnknownCall]:
     return tx.all(SQL["list_unknown"], UnknownCall, clearance=clearance, most=limit, session_id=session_id)
+
+
+def list_unanswered(
+    tx: Transaction, clearance: int, now: datetime, limit: int, session_id: UUID | None
+) -> list[UnansweredCall]:
+    values = {"clearance": clearance, "now": now, "most": limit, "session_id": session_id}
+    return tx.all(SQL["list_unanswered"], UnansweredCall, **values)
 
 
 def resolve_done(tx: Transaction, call_id: UUID, result: JsonObject, by: str, now: datetime) -> bool:

@@ -35,6 +35,9 @@ INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, 
 VALUES (current_tenant(), %(id)s, %(turn_id)s, 1, %(key)s, 'book_crane', %(arguments)s, true, %(state)s, %(key)s,
         %(heavy)s, '{}', '{"ok": false}', %(at)s, 1)
 """
+_DUE_CALL = """
+INSERT INTO work_due (tenant_id, kind, id, due_at) VALUES (current_tenant(), 'tool_call', %(id)s, %(at)s)
+"""
 _OUTBOX = """
 INSERT INTO outbox (tenant_id, id, session_id, message_id, binding_id, channel, recipient, state, problem, attempts,
                     part_count, created_at)
@@ -65,6 +68,8 @@ class AttentionItems:
         turn_id, call_id = self._turn("answered", None), self._id()
         self._run(_STEP, turn_id=turn_id)
         self._run(_CALL, id=call_id, turn_id=turn_id, key=str(call_id), arguments=ARGUMENTS, state=state, heavy=heavy)
+        if state == "running":
+            self._run(_DUE_CALL, id=call_id)
         return call_id
 
     def add_reply(self, state: str = "unknown") -> UUID:

@@ -63,6 +63,7 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
     found = listed(client)
     assert found["counts"] == {
         "tool_calls": 0,
+        "unanswered": 0,
         "replies": 0,
         "waiting": 0,
         "turns": 0,
@@ -96,6 +97,7 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
     found = listed(client)
     assert found["counts"] == {
         "tool_calls": 1,
+        "unanswered": 0,
         "replies": 2,
         "waiting": 0,
         "turns": 1,
@@ -124,6 +126,24 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
     assert (parked["id"], parked["texts"], parked["attempts"]) == (str(turn), ["When is the pour?"], 3)
     assert parked["reason"]["code"] == "unexpected_error"
     assert parked["what_happened"] == "The turn failed. What the user wrote is unanswered."
+
+
+def test_a_call_whose_worker_stopped_is_shown_until_another_takes_it_up(
+    client: TestClient, trouble: AttentionItems
+) -> None:
+    call_id = trouble.add_tool_call("running", heavy=True)
+    set_lease = "UPDATE tool_calls SET run_until = '{}-01-01' RETURNING turn_id"
+    ((turn_id,),) = trouble.query(set_lease.format(2100))
+    assert items_of(client, "unanswered_tool_call") == []
+    trouble.query(set_lease.format(2000))
+    (item,) = items_of(client, "unanswered_tool_call")
+    assert (item["id"], item["tool"], item["arguments"]) == (str(call_id), "book_crane", ARGUMENTS)
+    assert item["what_happened"] == "The tool book_crane was called, and there is no answer yet."
+    assert listed(client)["counts"]["unanswered"] == 1
+    turn = client.get(f"/v1/turns/{turn_id}", headers=operator_headers("acme")).json()
+    assert [call["state"] for call in turn["tool_calls"]] == ["unanswered"]
+    trouble.query(set_lease.format(2100))
+    assert items_of(client, "unanswered_tool_call") == []
 
 
 def test_a_stored_code_is_no_part_of_the_reason_that_people_read(client: TestClient, trouble: AttentionItems) -> None:
@@ -206,6 +226,7 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
         trouble.add_tool_call("running", heavy=True),
     )
     trouble.query("UPDATE bindings SET clearance = 3 RETURNING id")
+    trouble.query("UPDATE tool_calls SET run_until = '2000-01-01' WHERE state = 'running' RETURNING id")
     headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     decisions = {
@@ -217,7 +238,7 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
     for path, how in decisions.items():
         answer = client.post(f"/v1/{path}", json={"resolution": how} if how else None, headers=headers)
         assert answer.status_code == 404, path
-    assert listed(client)["counts"]["total"] == 3
+    assert listed(client)["counts"]["total"] == 4
 
 
 def test_what_was_asked_by_somebody_of_more_clearance_is_not_listed(

@@ -11,10 +11,11 @@ import pytest
 
 from parlour.channels import outbox
 from parlour.channels.send import OutgoingMessage, SendResult, send_reply
-from parlour.conversations import canned_replies, lease_renewal, turn_views
+from parlour.conversations import canned_replies, turn_views
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, WindowClosed
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import canonical_json
+from parlour.jobs import lease_renewal
 from parlour.principal import system_principal
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 
@@ -23,7 +24,7 @@ _PATIENCE_SECONDS = 20
 
 @pytest.fixture(autouse=True)
 def frequent_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease_renewal, "_RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(lease_renewal, "RENEWAL_SECONDS", 0.01)
 
 
 def wait_until(conversation: ConversationHarness, statement: str) -> None:

@@ -2,18 +2,22 @@
 
 import threading
 import time
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
-from parlour.conversations import lease_renewal, store
+from parlour.conversations import store
 from parlour.conversations.inbound_messages import CHECK_DELAY
-from parlour.conversations.lease_renewal import renew_lease
 from parlour.conversations.rows import Lease
-from parlour.infra.errors import QueueUnavailable
+from parlour.infra.errors import LeaseHeld, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
+from parlour.jobs import lease_renewal
+from parlour.jobs.visibility import RENEWAL_SECONDS, VISIBILITY_SECONDS
 from parlour.jobs.work_due import DueWork
 from tests.conversation_harness import ConversationHarness, text_answer
 
@@ -24,7 +28,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def frequent_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease_renewal, "_RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(lease_renewal, "RENEWAL_SECONDS", 0.01)
 
 
 def take_lease(conversation: ConversationHarness) -> Lease:
@@ -38,6 +42,22 @@ def take_lease(conversation: ConversationHarness) -> Lease:
     return lease
 
 
+def renew_lease(
+    conversation: ConversationHarness,
+    lease: Lease,
+    seconds_left: float = 60.0,
+    after_renewal: Callable[[Database], None] = lambda _database: None,
+) -> AbstractContextManager[None]:
+    return lease_renewal.renew_lease(
+        conversation.database,
+        conversation.tenant_id,
+        lambda tx, until: store.renew_lease(tx, lease, until),
+        conversation.clock,
+        lambda: seconds_left,
+        after_renewal,
+    )
+
+
 def lease_until(conversation: ConversationHarness) -> datetime | None:
     ((until,),) = conversation.query("SELECT lease_until FROM sessions")
     assert until is None or isinstance(until, datetime)
@@ -45,13 +65,13 @@ def lease_until(conversation: ConversationHarness) -> datetime | None:
 
 
 @pytest.mark.usefixtures("frequent_renewals")
-@pytest.mark.parametrize(("seconds_left", "holds_for"), [(60.0, 15), (4.0, 4)])
+@pytest.mark.parametrize(("seconds_left", "holds_for"), [(60.0, 3), (2.0, 2)])
 def test_it_is_renewed_but_never_beyond_the_deadline(
     conversation: ConversationHarness, seconds_left: float, holds_for: int
 ) -> None:
     conversation.send_whatsapp("Hello?")
     lease, start = take_lease(conversation), conversation.clock.now
-    with renew_lease(conversation.database, conversation.tenant_id, lease, conversation.clock, lambda: seconds_left):
+    with renew_lease(conversation, lease, seconds_left):
         deadline = time.monotonic() + 10
         while lease_until(conversation) == lease.expires_at and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -72,9 +92,7 @@ def test_it_goes_on_when_what_is_done_after_a_renewal_fails(conversation: Conver
             goes_on.set()
         raise ValueError("the line cannot be read")
 
-    with renew_lease(
-        conversation.database, conversation.tenant_id, lease, conversation.clock, lambda: 60.0, after_renewal=fail
-    ):
+    with renew_lease(conversation, lease, after_renewal=fail):
         assert goes_on.wait(10)
 
 
@@ -85,7 +103,7 @@ def test_a_lease_that_was_lost_or_let_go_is_left_alone(conversation: Conversatio
     lease = take_lease(conversation)
     conversation.query(f"UPDATE sessions SET {change} RETURNING id")
     before = lease_until(conversation)
-    with renew_lease(conversation.database, conversation.tenant_id, lease, conversation.clock, lambda: 60.0):
+    with renew_lease(conversation, lease):
         time.sleep(0.1)
     assert lease_until(conversation) == before
 
@@ -109,22 +127,51 @@ def test_a_web_message_whose_wakeup_is_never_sent_has_its_session_looked_at(
     assert (looked_at, round(wait.total_seconds())) == (session, CHECK_DELAY.total_seconds())
 
 
-def test_whoever_takes_a_dead_workers_turn_up_is_looked_after_until_its_lease_ends(
-    conversation: ConversationHarness,
-) -> None:
+def test_a_providers_message_needs_no_look_since_it_comes_again_itself(conversation: ConversationHarness) -> None:
     conversation.send_whatsapp("Hello?")
-    conversation.wakeups.sent.clear()
+    assert due_wakeups(conversation) == []
 
+
+def die_in_turn(conversation: ConversationHarness) -> None:
     def die() -> None:
         raise Killed
 
     conversation.model.before_completion, conversation.model.script = die, [text_answer("Hello.")]
     with pytest.raises(Killed):
         conversation.run_turn()
-    assert due_wakeups(conversation) == []
-    conversation.clock.now += timedelta(seconds=16)
     conversation.model.before_completion, conversation.model.script = (lambda: None), [text_answer("Hello.")]
-    conversation.run_turn()
-    ((session, wait),) = due_wakeups(conversation)
-    assert session == conversation.list_wakes()[-1].session_id
-    assert 14 < wait.total_seconds() <= 15
+
+
+def redeliver(conversation: ConversationHarness) -> None:
+    """The dead worker's own message comes again."""
+    conversation.run_turn(replace(conversation.list_wakes()[-1], is_redelivered=True))
+
+
+def test_a_dead_workers_turn_is_taken_up_by_its_own_message(conversation: ConversationHarness) -> None:
+    conversation.send_whatsapp("Hello?")
+    die_in_turn(conversation)
+    conversation.clock.now += timedelta(seconds=VISIBILITY_SECONDS)
+    redeliver(conversation)
+    assert conversation.query("SELECT state, attempt_count FROM turns") == [("answered", 2)]
+    assert conversation.query("SELECT count(*) FROM outbox") == [(1,)]
+
+
+def test_a_message_that_comes_again_before_the_lease_is_over_stays_on_its_queue(
+    conversation: ConversationHarness,
+) -> None:
+    conversation.send_whatsapp("Hello?")
+    die_in_turn(conversation)
+    conversation.clock.now += timedelta(seconds=1)
+    with pytest.raises(LeaseHeld):
+        redeliver(conversation)
+    conversation.run_turn()  # another message's wake is left to the worker that may be alive
+    assert conversation.query("SELECT state FROM turns") == [("open",)]
+    conversation.clock.now += timedelta(seconds=VISIBILITY_SECONDS)
+    redeliver(conversation)
+    assert conversation.query("SELECT state, attempt_count FROM turns") == [("answered", 2)]
+
+
+def test_a_lease_is_over_before_its_dead_workers_message_comes_again() -> None:
+    now = datetime.now(UTC)
+    lease = (lease_renewal.lease_end(now, lambda: 900.0) - now).total_seconds()
+    assert lease < VISIBILITY_SECONDS - RENEWAL_SECONDS

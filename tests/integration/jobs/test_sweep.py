@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from parlour.channels import outbox
-from parlour.conversations.inbound_messages import CHECK_DELAY, SessionWakeup
+from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
@@ -98,14 +98,14 @@ class TestSessions:
         with pytest.raises(QueueUnavailable):
             sweep_harness.desk.send_whatsapp("How wide is the crack?")
         sweep_harness.desk.turns.error = None
-        assert sweep_harness.sweep(CHECK_DELAY / 2) == SweepResult(0, 0, 0, has_more=False)
+        assert sweep_harness.sweep(SWEEP_DELAY / 2) == SweepResult(0, 0, 0, has_more=False)
         waits = []
         for _ in range(4):
             sweep_harness.desk.clock.now = max(sweep_harness.desk.clock.now, sweep_harness.due_times()["session"])
             assert sweep_harness.sweep(timedelta()) == SweepResult(1, 0, 0, has_more=False)
             wait = sweep_harness.due_times()["session"] - sweep_harness.desk.clock.now
             waits.append(round(wait.total_seconds()))
-        assert waits == [20, 40, 80, 160]
+        assert waits == [300, 600, 1200, 2400]
         groups = {message.group_id for message in sweep_harness.desk.turns.sent.values()}
         assert len(groups) == 4  # a dead worker's message holds at most one of them
         sweep_harness.answer()
@@ -129,7 +129,8 @@ class TestSessions:
         sweep_harness.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         sweep_harness.desk.turns.sent.clear()
         assert sweep_harness.sweep() == SweepResult(0, 0, 1, has_more=False)
-        assert sweep_harness.due_times()["session"] == until + SECOND
+        assert sweep_harness.due_times()["session"] == until + MINUTE
+        assert sweep_harness.desk.query("SELECT has_pending_wake FROM sessions") == [(True,)]
         assert sweep_harness.sweep().woken_count == 1
         sweep_harness.answer()
         assert sweep_harness.desk.query("SELECT attempt_count FROM turns") == [(2,)]
@@ -389,7 +390,7 @@ class TestWakeUps:
         until = sweep_harness.desk.clock.now + 2 * MINUTE
         sweep_harness.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         sweep_harness.wake_up("session", self.session_of(sweep_harness), sweep_harness.due_times()["session"])
-        assert [DueWork.from_json(body).due_at for body, _ in sweep_harness.wakeups.sent] == [until + SECOND]
+        assert [DueWork.from_json(body).due_at for body, _ in sweep_harness.wakeups.sent] == [until + MINUTE]
 
     @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
     def test_one_that_is_none_is_refused(self, sweep_harness: SweepHarness, change: JsonObject) -> None:

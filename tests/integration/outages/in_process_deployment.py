@@ -19,6 +19,7 @@ from local.temporary_database import APP_PASSWORD
 from parlour.bootstrap.inbound import build_inbound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, OpenConnection
+from parlour.jobs.visibility import ChangeVisibility
 from tests.functions.deployed_function import load_handler
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ DEAD_LETTER_QUEUES = ("IntakeDeadLetters", "TurnsMessagingDeadLetters", "TurnsWe
 FUNCTIONS_BY_QUEUE = {"IntakeQueue": "receiver", "TurnsMessagingQueue": "orchestrator", "TurnsWebQueue": "orchestrator"}
 
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
-type ShortenVisibility = Callable[[str, str, int], None]
 
 
 class Invocation:
@@ -110,14 +110,14 @@ class InProcessDeployment:
         return sum(int(text) for name, text in found.items() if name.startswith("ApproximateNumberOf"))
 
     def _worker(self) -> dict[str, Handler]:
-        return {function: _fresh(function, self._bring_back) for function in set(FUNCTIONS_BY_QUEUE.values())}
+        return {function: _fresh(function, self._change_visibility) for function in set(FUNCTIONS_BY_QUEUE.values())}
 
-    def _bring_back(self, queue_url: str, receipt_handle: str, _seconds: int) -> None:
+    def _change_visibility(self, queue_url: str, receipt_handle: str, seconds: int) -> None:
         del queue_url
         for name in FUNCTIONS_BY_QUEUE:  # a record tells its queue's ARN, from which AWS's URL is made, not moto's
             try:
                 self.client.change_message_visibility(
-                    QueueUrl=self.urls[name], ReceiptHandle=receipt_handle, VisibilityTimeout=self.back_off
+                    QueueUrl=self.urls[name], ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
                 )
             except self.client.exceptions.ClientError:
                 continue
@@ -176,10 +176,12 @@ def deploy_in_process(cluster: Cluster, database_name: str, monkeypatch: pytest.
             opened.append(self)
 
     monkeypatch.setattr("parlour.bootstrap.database.Database", Opened)
-    return InProcessDeployment(client, urls, opened)
+    deployment = InProcessDeployment(client, urls, opened)
+    monkeypatch.setattr("parlour.jobs.batches.retry_delay_seconds", lambda _error, _receives: deployment.back_off)
+    return deployment
 
 
-def _fresh(function: str, shorten_visibility: ShortenVisibility) -> Handler:
+def _fresh(function: str, change_visibility: ChangeVisibility) -> Handler:
     """The handler as a new sandbox has it: what it builds is its own."""
     path = ROOT / "functions" / function / "handler.py"
     spec = importlib.util.spec_from_file_location(f"{function}_handler", path)
@@ -189,7 +191,7 @@ def _fresh(function: str, shorten_visibility: ShortenVisibility) -> Handler:
     spec.loader.exec_module(module)
     build = f"build_{function}"
     vars(module)[build] = functools.cache(vars(module)[build].__wrapped__)
-    vars(module)["build_shorten_visibility"] = lambda: shorten_visibility
+    vars(module)["build_change_visibility"] = lambda: change_visibility
     handler: Handler = module.handler
     vars(module)[build]()  # clients are made here: boto3's default session is not for several threads at once
     return handler

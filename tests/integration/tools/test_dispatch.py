@@ -24,6 +24,8 @@ from parlour.infra.errors import (
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.jobs import lease_renewal
+from parlour.jobs.visibility import VISIBILITY_SECONDS
 from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.tools.dispatch import dispatch_call
@@ -109,13 +111,34 @@ def test_the_tool_knows_what_the_conversation_is_about_and_which_team_answers(ya
 
 
 def test_a_call_whose_worker_died_is_left_alone_until_that_worker_is_given_up(yard: LongToolHarness) -> None:
-    call_id = yard.begin_call()
+    call_id = yard.begin_call(idempotent=True)
     yard.kill_dispatcher(call_id)
     assert yard.call_state() == ("running", None)
     with pytest.raises(LeaseHeld) as held:
         yard.dispatch_call(call_id)
     assert held.value.retry_after is not None
-    assert 890 < held.value.retry_after <= 901
+    assert 1 <= held.value.retry_after <= VISIBILITY_SECONDS
+    yard.conversation.clock.now += timedelta(seconds=VISIBILITY_SECONDS)
+    yard.dispatch_call(call_id)
+    assert (yard.call_state(), len(set(yard.performed_keys))) == (("done", None), 1)
+
+
+def test_a_call_is_its_workers_for_as_long_as_that_one_lives(
+    yard: LongToolHarness, open_database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease_renewal, "RENEWAL_SECONDS", 0.01)
+    call_id, other = yard.begin_call(), open_database()
+
+    def outlast_the_first_lease(_: ToolContext) -> None:
+        yard.before_result = _die
+        yard.conversation.clock.now += timedelta(seconds=60)
+        time.sleep(0.5)
+        with pytest.raises(LeaseHeld):
+            yard.dispatch_call(call_id, other)
+
+    yard.before_result = outlast_the_first_lease
+    yard.dispatch_call(call_id)
+    assert (yard.call_state(), len(yard.performed_keys), len(yard.tool_results())) == (("done", None), 1, 1)
 
 
 @pytest.mark.parametrize(

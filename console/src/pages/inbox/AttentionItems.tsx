@@ -18,6 +18,7 @@ const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   waiting_route: { label: "Host or number not accepted", tone: "warning" },
   unheard_conversation: { label: "Nobody notified", tone: "bad" },
   unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
+  unanswered_tool_call: { label: "No answer yet", tone: "warning" },
   unknown_delivery: { label: "Unknown delivery", tone: "warning" },
   held_reply: { label: "Held reply", tone: "warning" },
   waiting_reply: { label: "Waiting reply", tone: "warning" },
@@ -148,7 +149,7 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
 
 /** What the item is about: the text, the messages, or the arguments of the call. */
 function Content({ item }: { item: InboxItem }) {
-  if (item.kind === "unknown_tool_call") {
+  if (item.kind === "unknown_tool_call" || item.kind === "unanswered_tool_call") {
     return (
       <dl class="inbox-arguments">
         <div>

@@ -29,6 +29,7 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
     case "failed_reply":
       return [failedReplyDecision(item)];
     case "waiting_reply":
+    case "unanswered_tool_call":
     case "failing_agent_loop":
     case "waiting_route":
     case "unheard_conversation":

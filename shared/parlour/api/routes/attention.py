@@ -31,7 +31,7 @@ from parlour.notifications import notifications
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles, routing_keys, users
 from parlour.tools import calls
-from parlour.tools.calls import EndedCall, UnknownCall
+from parlour.tools.calls import EndedCall, UnansweredCall, UnknownCall
 
 router = APIRouter(prefix="/v1", tags=["attention"])
 
@@ -53,11 +53,13 @@ def list_attention_items(
 ) -> AttentionPageView:
     """Everything of the tenant that waits for a person, oldest first, and today's spend against the cap.
 
-    Unknown outcomes, held replies and failed turns are decided in their conversation of the inbox.
+    Unknown outcomes, held replies and failed turns are decided in their conversation of the inbox. Replies that wait
+    and calls without an answer yet go on by themselves.
     """
     who, most = caller.principal, _MAX_ITEMS + 1
     with caller.transaction() as tx:
         unknown = _filter_readable(who, tx, calls.list_unknown(who, tx, most, session_id))
+        unanswered = _filter_readable(who, tx, calls.list_unanswered(who, tx, caller.now, most, session_id))
         stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, most, session_id))
         waiting = _filter_readable(who, tx, outbox.list_waiting(who, tx, caller.now, most, session_id))
         parked = failed_turns.list_failed_turns(who, tx, most, session_id)
@@ -70,6 +72,7 @@ def list_attention_items(
     stopped = attention_items.no_model_calls_item(spend_today)
     items = [
         *map(attention_items.tool_call_item, unknown[:_MAX_ITEMS]),
+        *map(attention_items.unanswered_call_item, unanswered[:_MAX_ITEMS]),
         *map(attention_items.stuck_reply_item, stuck[:_MAX_ITEMS]),
         *map(attention_items.waiting_reply_item, waiting[:_MAX_ITEMS]),
         *map(attention_items.failed_turn_item, parked[:_MAX_ITEMS]),
@@ -78,9 +81,9 @@ def list_attention_items(
         *map(attention_items.waiting_route_item, claims[:_MAX_ITEMS]),
         *map(attention_items.unheard_thread_item, unheard[:_MAX_ITEMS]),
     ]
-    found = {"tool_calls": len(unknown), "replies": len(stuck), "waiting": len(waiting), "turns": len(parked)}
-    found |= {"notifications": len(undelivered), "agent_loops": len(failing), "routes": len(claims)}
-    found |= {"unheard": len(unheard)}
+    found = {"tool_calls": len(unknown), "unanswered": len(unanswered), "replies": len(stuck), "waiting": len(waiting)}
+    found |= {"turns": len(parked), "notifications": len(undelivered), "agent_loops": len(failing)}
+    found |= {"routes": len(claims), "unheard": len(unheard)}
     shown = {name: min(count, _MAX_ITEMS) for name, count in found.items()} | {"spend": int(stopped is not None)}
     return AttentionPageView(
         items=[*([stopped] if stopped else []), *sorted(items, key=lambda item: item.at)],
@@ -209,7 +212,7 @@ def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> CancelledT
     return CancelledToolCallsView(message=resolved.message, queued=resolved.queued, tool_calls=amount)
 
 
-def _filter_readable[Item: (UnknownCall, StuckReply, WaitingReply)](
+def _filter_readable[Item: (UnknownCall, UnansweredCall, StuckReply, WaitingReply)](
     who: Principal, tx: Transaction, found: Sequence[Item]
 ) -> list[Item]:
     """Return what they may see: a conversation with somebody of more clearance may contain more."""

@@ -75,6 +75,7 @@ const OUTCOMES: Record<string, readonly [Tone, string]> = {
   unknown: ["warning", "Outcome unknown"],
   reserved: ["neutral", "Waits to run"],
   running: ["accent", "Running"],
+  unanswered: ["warning", "No answer yet"],
 };
 
 /** Return how a tool call ended. */
