@@ -55,7 +55,7 @@ _MAX_ANSWERS = 20
 _IS_LATE = "The answer takes longer. It will be stored; send the same run again to follow it."
 
 
-@router.post("/{binding}", response_class=EventStreamResponse, max_body_size=MAX_RUN_BYTES)
+@router.post("/{binding}", response_class=EventStreamResponse, status_code=200, max_body_size=MAX_RUN_BYTES)
 def run_agent(request: Request, binding: BindingSlug, given: RunAgentInput, caller: AnyCaller) -> EventStreamResponse:
     """Run an agent over AG-UI 1.0: store the newest user message, and stream the turn that answers it.
 

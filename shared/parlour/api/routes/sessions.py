@@ -226,7 +226,7 @@ def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> 
     return EventListView.model_validate({"events": found})
 
 
-@router.get("/{session_id}/stream", response_class=EventStreamResponse)
+@router.get("/{session_id}/stream", response_class=EventStreamResponse, status_code=200)
 def stream_events(
     request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
 ) -> EventStreamResponse:
