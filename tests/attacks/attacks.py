@@ -24,6 +24,7 @@ from tests.attacks import (
     embedding_attacks,
     limit_attacks,
     load_attacks,
+    member_attacks,
     session_attacks,
     tenancy_attacks,
 )
@@ -365,6 +366,20 @@ ATTACKS = (
         _old_token_at_closed_door,
         "a token at an open door",
         _token_at_open_door,
+    ),
+    Attack(
+        "a token of a member for which nobody signed in",
+        "member-sign-in",
+        member_attacks.old_token_of_a_member,
+        "a token of a member who signed in",
+        member_attacks.token_of_a_signed_in_member,
+    ),
+    Attack(
+        "whoever has an editor's phone renames a record",
+        "phone-roles",
+        member_attacks.phone_of_an_editor_renames_a_record,
+        "the editor renames it in the console",
+        member_attacks.editor_renames_a_record_in_the_console,
     ),
     Attack(
         "a visitor renames a record of the tenant",

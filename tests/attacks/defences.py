@@ -20,7 +20,7 @@ from parlour.memory.facts import own_text
 from parlour.models import spend
 from parlour.notifications import chatwoot_note
 from parlour.records import crud, record_links
-from parlour.tenancy import access, open_streams, rate_limits, roles, routing_keys, users
+from parlour.tenancy import access, authentication, open_streams, rate_limits, roles, routing_keys, users
 from parlour.tenancy import store as tenancy_store
 from parlour.tenancy.limits import Limits
 from parlour.tools import effects
@@ -31,6 +31,14 @@ type SwitchOff = Callable[[ConversationHarness, ExitStack], object]
 
 def _open_doors(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(access, "is_owner", lambda *_: True))
+
+
+def _accept_every_token(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(authentication, "_is_own_token", lambda *_: True))
+
+
+def _give_phones_every_role(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(users, "get_phone_roles", lambda _: frozenset({"viewer", "editor"})))
 
 
 def _let_everybody_write(_desk: ConversationHarness, stack: ExitStack) -> None:
@@ -156,6 +164,8 @@ def _show_every_question(_desk: ConversationHarness, stack: ExitStack) -> None:
 
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
+    "member-sign-in": _accept_every_token,
+    "phone-roles": _give_phones_every_role,
     "write-rights": _let_everybody_write,
     "unverified": _show_unverified,
     "untrusted-text": _trust_every_tool,

@@ -250,11 +250,16 @@ def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) 
         raise Unauthenticated(reason="visitor_gone")
     if acting.token_epoch != claims.epoch:
         raise Unauthenticated(reason="signed_out")
-    if claims.is_member != (acting.user.member is not None):
+    if not _is_own_token(claims, acting):
         raise Unauthenticated(reason="members_sign_in")
     if acting.binding.is_active and not compute_access(acting.user, acting.binding).is_admitted:
         raise Forbidden("this agent is private; sign in as its owner")
     return _require_same_tenant(_to_visitor(acting, claims), slug)
+
+
+def _is_own_token(claims: VisitorClaims, acting: ActingUser) -> bool:
+    """Whether a member signed in for the token of a member's user."""
+    return claims.is_member == (acting.user.member is not None)
 
 
 def _to_visitor(acting: ActingUser, claims: VisitorClaims) -> AuthenticatedCaller:

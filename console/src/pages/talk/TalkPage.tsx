@@ -13,7 +13,7 @@ export default function TalkPage({ route }: PageProps) {
   const agent = store.agent.value;
   return (
     <Page
-      title={agent ? `Talk to ${agent.name}` : "Talk to an agent"}
+      title="Talk to an agent"
       actions={
         agent && (
           <LinkButton icon="chat" href={toChat(agent)}>
