@@ -65,8 +65,11 @@ class EventStreamResponse(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, content: AsyncIterable[str], on_end: Callable[[], None] = lambda: None) -> None:
-        super().__init__(content)
+    def __init__(
+        self, content: AsyncIterable[str], on_end: Callable[[], None] = lambda: None, status_code: int = 200
+    ) -> None:
+        """Respond with `content`; the API's description reads the status off this signature."""
+        super().__init__(content, status_code)
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
