@@ -480,6 +480,20 @@ ATTACKS = (
         load_attacks.ended_worker_is_replaced,
     ),
     Attack(
+        "visitors of one address use up the codes that link phones",
+        "narrow-codes",
+        limit_attacks.codes_are_used_up,
+        "colleagues behind one address link their phones",
+        limit_attacks.colleagues_link_their_phones,
+    ),
+    Attack(
+        "strangers flood the mailboxes of people who answer",
+        "joined-mails",
+        limit_attacks.mailboxes_are_flooded,
+        "one conversation is mailed at once",
+        limit_attacks.one_conversation_is_mailed,
+    ),
+    Attack(
         "visitors spend the tenant's day",
         "anonymous-share",
         _visitors_spend_the_day,

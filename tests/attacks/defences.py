@@ -14,11 +14,12 @@ from parlour.api.routes import embedded_chat
 from parlour.approvals import approvals, grants, question
 from parlour.conversations import outgoing_links, reply, tool_execution, untrusted_text
 from parlour.conversations import store as conversation_store
+from parlour.conversations.linking import link_codes
 from parlour.conversations.rows import Lease, WritableSession
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts import own_text
 from parlour.models import spend
-from parlour.notifications import chatwoot_note
+from parlour.notifications import chatwoot_note, delivery_job
 from parlour.records import crud, record_links
 from parlour.tenancy import access, authentication, open_streams, rate_limits, roles, routing_keys, users
 from parlour.tenancy import store as tenancy_store
@@ -100,6 +101,14 @@ def _count_leases_only(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(conversation_store, "acquire_lease", acquire_without_deadline))
 
 
+def _send_any_address_codes(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(link_codes, "MAX_ADDRESS_CODES_PER_HOUR", 1_000))
+
+
+def _mail_one_by_one(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(delivery_job, "WAITING_EVENTS", frozenset()))
+
+
 def _share_the_cap(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(Limits, "anonymous_part", None))
 
@@ -173,6 +182,8 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "rate-limits": _take_everything,
     "narrow-limits": _take_from_every_bucket,
     "address-part": _give_addresses_all,
+    "narrow-codes": _send_any_address_codes,
+    "joined-mails": _mail_one_by_one,
     "open-streams": _follow_without_end,
     "unused-sessions": _keep_unused_sessions,
     "linear-rules": _read_all_blank_lines,

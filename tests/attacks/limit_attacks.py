@@ -4,11 +4,16 @@ from datetime import timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra.errors import AnonymousShareSpent
+from parlour.conversations.linking.code_request import PhoneClaim, request_code
+from parlour.inbox import threads
+from parlour.infra.errors import AnonymousShareSpent, Conflict
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.models import spend
 from parlour.models.spend import Reservation
-from parlour.tenancy import open_streams, rate_limits, users
+from parlour.notifications import delivery_job, notifications
+from parlour.notifications.store import NotificationRow
+from parlour.tenancy import bindings, open_streams, rate_limits, users
 from parlour.tenancy.limits import DEFAULT_LIMITS, Limits, message_limits
 from tests.conversation_harness import ConversationHarness
 
@@ -99,3 +104,57 @@ def session_with_a_message_stays(desk: ConversationHarness) -> bool:
         with desk.database.transaction(visitor) as tx:
             users.open_session(visitor, tx, binding_id=UUID(str(binding_id)), now=desk.clock())
     return desk.query(f"SELECT body FROM messages WHERE session_id = '{session_id}'") == [("Hello",)]
+
+
+def _ask_for_code(desk: ConversationHarness, number: int, address: str) -> bool:
+    """Whether a new visitor at that address may have a code sent to a number."""
+    visitor = desk.create_visitor()
+    with desk.database.transaction(visitor) as tx:
+        binding = bindings.find_binding_by_slug(tx, "site-desk")
+    assert binding is not None
+    claim = PhoneClaim(desk.find_session(visitor), f"+919800001{number:03}", "123456", address)
+    try:
+        request_code(visitor, desk.database, binding, claim, "s" * 48, desk.clock())
+    except Conflict:
+        return False
+    return True
+
+
+def codes_are_used_up(desk: ConversationHarness) -> bool:
+    for number in range(201):
+        _ask_for_code(desk, number, "flood")
+    return not _ask_for_code(desk, 300, "elsewhere")
+
+
+def colleagues_link_their_phones(desk: ConversationHarness) -> bool:
+    return all(_ask_for_code(desk, number, "office") for number in range(8))
+
+
+class _Mailbox:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def send(self, _notification: NotificationRow, /) -> None:
+        self.count += 1
+
+
+def _mail(desk: ConversationHarness, conversations: int) -> int:
+    """How many mails people get of so many conversations that strangers bring to the inbox."""
+    desk.query("""UPDATE bindings SET notifications = '{"email": ["desk@example.com"]}' RETURNING id""")
+    mailbox = _Mailbox()
+    for _ in range(conversations):
+        session_id = desk.find_session(desk.create_visitor())
+        with desk.database.transaction(desk.admin) as tx:
+            threads.open_thread(desk.admin, tx, session_id, "asked", "", desk.clock())
+            (work,) = notifications.list_pending(tx, session_id)
+        body: JsonObject = {"tenant_id": str(work.tenant_id), "notification_id": str(work.id)}
+        delivery_job.deliver(body, desk.database, {"email": mailbox}, lambda _: None, desk.clock(), lambda: 60.0)
+    return mailbox.count
+
+
+def mailboxes_are_flooded(desk: ConversationHarness) -> bool:
+    return _mail(desk, 20) > 2
+
+
+def one_conversation_is_mailed(desk: ConversationHarness) -> bool:
+    return _mail(desk, 1) == 1

@@ -33,6 +33,13 @@ class FullMailbox:
         raise ProviderRejected("550 mailbox full")
 
 
+class EmptyMailbox:
+    """Takes every mail."""
+
+    def send(self, _notification: NotificationRow, /) -> None:
+        """Take it."""
+
+
 def notify_people(conversation: ConversationHarness) -> None:
     """A mail is refused; a person has it sent again, and it is refused again."""
     admin, now = conversation.admin, conversation.clock()
@@ -49,8 +56,20 @@ def notify_people(conversation: ConversationHarness) -> None:
         assert notifications.list_problems(admin, tx, 10)
         assert notifications.resolve_problem(admin, tx, work.id, "send_again", later)
     delivery_job.deliver(body, conversation.database, {"email": FullMailbox()}, lambda _: None, later, lambda: 60.0)
+    _mail_of_strangers(conversation, later)
     _copy_to_chatwoot(conversation, event.session_id, later)
     conversation.query(_SETTINGS.format("{}"))
+
+
+def _mail_of_strangers(conversation: ConversationHarness, now: datetime) -> None:
+    """Two conversations of anonymous visitors make one mail."""
+    for number in (502, 503):
+        session_id = conversation.find_session(conversation.create_visitor())
+        with conversation.database.transaction(conversation.admin) as tx:
+            notifications.notify(tx, InboxEvent(UUID(int=number), "opened", session_id), now)
+            [work] = notifications.list_pending(tx, session_id)
+    body: JsonObject = {"tenant_id": str(work.tenant_id), "notification_id": str(work.id)}
+    delivery_job.deliver(body, conversation.database, {"email": EmptyMailbox()}, lambda _: None, now, lambda: 60.0)
 
 
 def _copy_to_chatwoot(conversation: ConversationHarness, session_id: UUID, now: datetime) -> None:

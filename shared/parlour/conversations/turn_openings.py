@@ -13,6 +13,8 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import system_principal
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
+from parlour.tenancy import rate_limits
+from parlour.tenancy.limits import opening_limits
 
 
 def names_a_person(texts: Iterable[str], inbox: JsonObject) -> bool:
@@ -43,7 +45,12 @@ def settle_inbox(tx: Transaction, running: TurnContext, asked: ThreadReason | No
     principal = system_principal(running.feed.principal.tenant_id)
     if reason not in {"asked", "approval"} and not threads.has_service(tx, session_id):
         return ""
-    opening = threads.open_thread(principal, tx, session_id, reason, about, now)
+    is_flood = (
+        running.access is not None
+        and running.access.identification == "anonymous"
+        and rate_limits.take(tx, opening_limits(running.lease.binding_id), now) > 0
+    )
+    opening = threads.open_thread(principal, tx, session_id, reason, about, now, is_flood=is_flood)
     if reason == "failed_turn" or not (opening.is_new or reason == "approval"):
         return ""
     return inbox_messages.opening_text(tx, session_id, opening, now)

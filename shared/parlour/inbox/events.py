@@ -4,7 +4,7 @@ An event is written in the transaction of its move, as one row of `inbox_events`
 
     number      the order; `list_events_after(number)` is the cheap poll.
     session_id  the conversation.
-    kind        opened       a conversation waits for a person. details: {"reason", "priority"}
+    kind        opened       a conversation waits for a person. details: {"reason", "priority", "is_flood"?}
                 said         somebody wrote: message_id, details {"by": "user" | "agent" | "person"}
                 taken        a person has it. details: {"assignee"}
                 assigned     somebody gave it to a person. details: {"assignee"}
@@ -116,7 +116,10 @@ def _to_notify(event: NewEvent) -> InboxEvent:
     by, _, member_id = str(event.details.get("assignee", "")).partition(":")
     assignee = UUID(member_id) if by == "member" and event.kind == "assigned" else None
     is_by_person = event.details.get("by") == "person"
-    return InboxEvent(event.id, kind, event.session_id, _reason(event), assignee, is_by_person=is_by_person)
+    is_flood = event.details.get("is_flood") is True
+    return InboxEvent(
+        event.id, kind, event.session_id, _reason(event), assignee, is_by_person=is_by_person, is_flood=is_flood
+    )
 
 
 def _reason(event: NewEvent) -> str:

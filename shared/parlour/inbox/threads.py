@@ -90,11 +90,19 @@ def who_answers(tx: Transaction, session_id: UUID) -> tuple[Answering, str | Non
 
 
 def open_thread(
-    principal: Principal, tx: Transaction, session_id: UUID, reason: ThreadReason, text: str, now: datetime
+    principal: Principal,
+    tx: Transaction,
+    session_id: UUID,
+    reason: ThreadReason,
+    text: str,
+    now: datetime,
+    *,
+    is_flood: bool = False,
 ) -> Opening:
     """Bring a session to the inbox, where it waits for a person; one that is held already stays as it is.
 
-    text  a sentence about the reason, for people of the tenant. NotFound when there is no such session.
+    text  a sentence about the reason, for people of the tenant. is_flood: nobody is mailed of it at once.
+    NotFound when there is no such session.
     """
     found = _lock(tx, session_id)
     service = Service.parse(found.settings)
@@ -116,7 +124,7 @@ def open_thread(
         resolution_due_at=service.due_at(now, service.resolution_minutes),
         escalation_due_at=service.due_at(now, service.waiting_minutes),
     )
-    details: JsonObject = {"reason": reason, "priority": opened.priority}
+    details: JsonObject = {"reason": reason, "priority": opened.priority, **({"is_flood": True} if is_flood else {})}
     _save(principal, tx, opened, NewEvent(uuid7(now), session_id, "opened", principal.name, now, details=details))
     log.count("InboxOpened")
     if store.list_unheard(tx, RESTRICTED, 1, session_id):

@@ -41,7 +41,7 @@ def refuse(tx: Transaction, session: ChatwootSession, inbox: str, refusal_id: UU
     """Have Chatwoot told, in a private note, why something was not done; once for an id."""
     settings = NotificationSettings.from_json(store.find_settings(tx, session.session_id))
     event = InboxEvent(refusal_id, "refused", session.session_id, reason)
-    store.add_notification(tx, refusal_id, event, Recipient("chatwoot", inbox, settings.chatwoot_token), now)
+    store.add_notification(tx, refusal_id, event, Recipient("chatwoot", inbox, settings.chatwoot_token), now, now)
 
 
 def drop_message(tx: Transaction, message_id: UUID) -> None:

@@ -3,12 +3,15 @@
 The row is `sending`, committed, before the recipient is called. A later worker that finds it so knows that somebody
 died while sending: an e-mail is then `unknown` and not sent again, since nobody can tell. A webhook is: its receiver
 gets the same idempotency key and drops the second one. For Chatwoot, what is there already is looked up. After the last
-attempt these are `unknown`, too. Chatwoot gets
-the events of a conversation in their order: each waits until the one before has ended.
+attempt these are `unknown`, too.
+
+Mails about waiting conversations of anonymous visitors with one binding go to one recipient once in five minutes: the
+next one says how many wait, and ends those that came meanwhile. Chatwoot gets the events of a conversation in their
+order: each waits until the one before has ended.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
@@ -22,7 +25,7 @@ from parlour.jobs.backoff import backoff
 from parlour.jobs.runner import JobFailed, LeasedJob
 from parlour.jobs.work_due import Attempts, DueWork
 from parlour.notifications import store
-from parlour.notifications.event import Medium
+from parlour.notifications.event import MAIL_INTERVAL, WAITING_EVENTS, Medium
 from parlour.notifications.store import NotificationRow, NotificationState
 from parlour.principal import Principal, system_principal
 
@@ -50,10 +53,11 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A notification. waits_until: when to look again, where one before it has not ended."""
+    """A notification. waits_until: when to look again, where another one comes first. joined: what it tells of, too."""
 
     row: NotificationRow
     waits_until: datetime | None = None
+    joined: Sequence[UUID] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +106,26 @@ class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
         if row.medium == "chatwoot" and (before := store.find_predecessor(tx, row.id)):
             is_due_later = before.state == "pending" and before.due_at > self.now
             return _Loaded(row, before.due_at if is_due_later else self.now + _TURN_WAIT)
+        if row.medium == "email" and row.event in WAITING_EVENTS:
+            return self._load_mail(tx, row)
         store.set_state(tx, row.id, "sending", row.problem, self.now)
         return _Loaded(row)
+
+    def _load_mail(self, tx: Transaction, row: NotificationRow) -> _Loaded:
+        """Mark a mail about a waiting conversation as being sent, unless its recipient got one a short time ago.
+
+        A mail beside others, or one that has waited, says how many conversations wait.
+        """
+        store.lock_mails(tx, row.id)
+        joined = store.list_joined_mails(tx, row.id, WAITING_EVENTS, self.now - MAIL_INTERVAL)
+        earlier = [mail.ended_at or self.now for mail in joined if mail.state != "pending"]
+        if earlier:
+            return _Loaded(row, max(earlier) + MAIL_INTERVAL)
+        store.set_state(tx, row.id, "sending", row.problem, self.now)
+        if not joined and self.now - row.created_at < _FIRST_WAIT:
+            return _Loaded(row)
+        count = store.count_waiting(tx, row.id) or 0
+        return _Loaded(replace(row, waiting_count=count), joined=[mail.id for mail in joined])
 
     def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Outcome:  # noqa: ARG002
         """Send it, if it is its turn."""
@@ -127,6 +149,8 @@ class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
             work_due.release(tx, "notification", self.notification_id, self.leased_until, loaded.waits_until)
             return [DueWork(self.principal.tenant_id, "notification", self.notification_id, loaded.waits_until)]
         self._end(tx, answer)
+        if loaded.joined and answer.state == "sent":
+            store.end_joined_mails(tx, loaded.joined, self.now)
         return store.expedite_successor(tx, self.notification_id, self.now) if loaded.row.medium == "chatwoot" else []
 
     def report(self, loaded: _Loaded, answer: _Outcome, result: list[DueWork]) -> bool:

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AwsConnectionError
 
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ProviderRejected, ProviderUnavailable
-from parlour.notifications.event import console_link, write_email
+from parlour.notifications.event import console_link, inbox_link, write_email, write_summary
 from parlour.notifications.store import NotificationRow
 
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ _REFUSED_CODES = frozenset(
 
 def make_message(notification: NotificationRow, sender: str, public_url: str) -> EmailMessage:
     """Return the mail of a notification; every attempt has the same Message-ID."""
-    text = write_email(
-        notification.event,
-        notification.binding,
-        notification.reason,
-        console_link(public_url, notification.session_id),
+    count, binding = notification.waiting_count, notification.binding
+    link = console_link(public_url, notification.session_id)
+    text = (
+        write_summary(count, binding, inbox_link(public_url))
+        if count
+        else write_email(notification.event, binding, notification.reason, link)
     )
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = sender, notification.recipient, text.subject

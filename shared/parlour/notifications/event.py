@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -14,6 +15,12 @@ type Medium = Literal["email", "webhook", "chatwoot"]
 
 #: The events that the media are told of where a binding lists `opened`: the conversation waits still.
 _REMINDERS: frozenset[InboxEventKind] = frozenset({"breached", "escalated"})
+
+#: The events of which a mail says that a conversation waits, or waits still.
+WAITING_EVENTS: frozenset[InboxEventKind] = frozenset({"opened", "breached", "escalated"})
+
+#: How long a recipient gets no second mail about waiting conversations of anonymous visitors with a binding.
+MAIL_INTERVAL = timedelta(minutes=5)
 
 _SENTENCES: dict[InboxEventKind, str] = {
     "opened": "A conversation with {binding} waits for a person.",
@@ -35,6 +42,7 @@ class InboxEvent:
     reason       why a person is needed, in words that hold nothing the user wrote; empty without a reason.
     assignee_id  the member whom somebody gave the conversation.
     is_by_person  whether a person of the tenant wrote, of `said`.
+    is_flood  whether strangers open more conversations than people are mailed of at once.
     """
 
     id: UUID
@@ -43,6 +51,7 @@ class InboxEvent:
     reason: str = ""
     assignee_id: UUID | None = None
     is_by_person: bool = False
+    is_flood: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +158,21 @@ def write_email(kind: InboxEventKind, binding: str, reason: str, link: str) -> E
     return EmailText(sentence.rstrip("."), f"{sentence}\n\n{why}Open it in the console:\n{link}\n\n{_FOOTER}\n")
 
 
+def write_summary(count: int, binding: str, link: str) -> EmailText:
+    """Return a mail that says how many conversations wait. link: to the inbox."""
+    subject, verb = ("1 conversation", "waits") if count == 1 else (f"{count} conversations", "wait")
+    sentence = f"{subject} with {_single_line(binding)} {verb} for a person."
+    return EmailText(sentence.rstrip("."), f"{sentence}\n\nOpen the inbox in the console:\n{link}\n\n{_FOOTER}\n")
+
+
+def inbox_link(public_url: str) -> str:
+    """Return the address of the console's inbox."""
+    return f"{public_url.rstrip('/')}/console/#/inbox"
+
+
 def console_link(public_url: str, session_id: UUID) -> str:
     """Return the address of the conversation in the console's inbox."""
-    return f"{public_url.rstrip('/')}/console/#/inbox/{session_id}"
+    return f"{inbox_link(public_url)}/{session_id}"
 
 
 def _single_line(text: str) -> str:

@@ -41,7 +41,9 @@ def notify(tx: Transaction, event: InboxEvent, now: datetime) -> None:
         return
     for recipient in inbox_event.list_recipients(settings, event, store.list_member_addresses(tx)):
         notification_id = uuid5(event.id, f"{recipient.medium}:{recipient.address}")
-        store.add_notification(tx, notification_id, event, recipient, now)
+        waits = event.is_flood and recipient.medium == "email"
+        due_at = now + inbox_event.MAIL_INTERVAL if waits else now
+        store.add_notification(tx, notification_id, event, recipient, due_at, now)
 
 
 def list_pending(tx: Transaction, session_id: UUID) -> list[DueWork]:

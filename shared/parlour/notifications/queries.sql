@@ -16,7 +16,7 @@ SELECT notifications AS settings FROM bindings WHERE slug = %(slug)s;
 SELECT id, email, roles FROM members WHERE active AND email IS NOT NULL ORDER BY id;
 
 -- name: add_notification
--- One recipient of an event, due at once; a repeat changes nothing.
+-- One recipient of an event, and when they are told; a repeat changes nothing.
 WITH stored AS (
     INSERT INTO notifications (tenant_id, id, event_id, event, reason, session_id, medium, recipient, secret, created_at)
     VALUES (current_tenant(), %(id)s, %(event_id)s, %(event)s, %(reason)s, %(session_id)s, %(medium)s, %(recipient)s,
@@ -25,7 +25,7 @@ WITH stored AS (
     RETURNING id
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at)
-SELECT current_tenant(), 'notification', id, %(now)s FROM stored;
+SELECT current_tenant(), 'notification', id, %(due_at)s FROM stored;
 
 -- name: list_pending
 -- The notifications of a conversation that were never tried, with the time at which they are due.
@@ -46,6 +46,45 @@ SELECT n.tenant_id, n.id, n.event, n.reason, n.session_id, n.medium, n.recipient
   LEFT JOIN secrets s ON s.tenant_id = n.tenant_id AND s.name = n.secret
  WHERE n.id = %(id)s
    FOR UPDATE OF n;
+
+-- name: lock_mails
+-- Whoever else begins a mail to the same recipient waits until the transaction ends: mails begin one at a time.
+SELECT pg_advisory_xact_lock(hashtextextended('mails:' || tenant_id || recipient, 0)) FROM notifications
+ WHERE id = %(id)s;
+
+-- name: list_joined_mails
+-- The mails to one recipient about waiting conversations of anonymous visitors with one binding: those beside the given
+-- one, if that is such a mail.
+SELECT o.id, o.state, o.ended_at
+  FROM notifications n
+  JOIN sessions s ON s.id = n.session_id
+  JOIN notifications o ON o.medium = 'email' AND o.recipient = n.recipient AND o.event = ANY(%(events)s) AND o.id <> n.id
+       AND (o.state IN ('pending', 'sending') OR o.state IN ('sent', 'unknown') AND o.ended_at > %(since)s)
+  JOIN sessions t ON t.id = o.session_id AND answering_binding(t) = answering_binding(s)
+ WHERE n.id = %(id)s AND is_stranger(s) AND is_stranger(t)
+ ORDER BY o.id;
+
+-- name: count_waiting
+-- How many conversations wait for a person at the binding of a notification; null where it is of no anonymous visitor.
+SELECT (SELECT count(*) FROM inbox_threads i JOIN sessions t ON t.id = i.session_id
+         WHERE i.state = 'waiting' AND answering_binding(t) = answering_binding(s)) AS waiting_count
+  FROM notifications n
+  JOIN sessions s ON s.id = n.session_id
+ WHERE n.id = %(id)s AND is_stranger(s);
+
+-- name: end_joined_mails
+-- A mail was sent that says how many conversations wait: these have nothing to add. One that a worker has just now stays.
+WITH told AS (
+    SELECT w.id
+      FROM work_due w
+      JOIN notifications o ON o.tenant_id = w.tenant_id AND o.id = w.id AND o.state = 'pending'
+     WHERE w.kind = 'notification' AND w.id = ANY(%(ids)s) AND (w.leased_until IS NULL OR w.leased_until <= %(now)s)
+       FOR UPDATE OF w SKIP LOCKED
+), ended AS (
+    UPDATE notifications SET state = 'sent', problem = '', ended_at = %(now)s WHERE id IN (SELECT id FROM told)
+)
+DELETE FROM work_due
+ WHERE tenant_id = current_tenant() AND kind = 'notification' AND id IN (SELECT id FROM told);
 
 -- name: set_state
 -- How far a notification is, and why it was not delivered.

@@ -1,5 +1,6 @@
 """The notifications' way to the database."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -23,6 +24,7 @@ class NotificationRow:
 
     secret_reference  where the secret store has the secret that signs a webhook, or Chatwoot's access token.
     problem           why the attempt before did not succeed; empty before the first one.
+    waiting_count     how many conversations of the binding wait, for a mail that tells of others, too; else 0.
     """
 
     tenant_id: UUID
@@ -39,11 +41,21 @@ class NotificationRow:
     secret_reference: str | None
     created_at: datetime
     problem: str
+    waiting_count: int = 0
 
     @property
     def may_have_arrived(self) -> bool:
         """Whether there was an attempt before."""
         return self.state == "sending" or bool(self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMail:
+    """A mail to the same recipient about another waiting conversation of the binding. ended_at: when it was sent."""
+
+    id: UUID
+    state: NotificationState
+    ended_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +125,11 @@ def list_member_addresses(tx: Transaction) -> list[MemberAddress]:
 
 
 def add_notification(
-    tx: Transaction, notification_id: UUID, event: InboxEvent, recipient: Recipient, now: datetime
+    tx: Transaction, notification_id: UUID, event: InboxEvent, recipient: Recipient, due_at: datetime, now: datetime
 ) -> None:
     values = {"event": event.kind, "reason": event.reason, "medium": recipient.medium, "recipient": recipient.address}
     ids = {"id": notification_id, "event_id": event.id, "session_id": event.session_id}
-    tx.run(SQL["add_notification"], secret=recipient.secret, now=now, **values, **ids)
+    tx.run(SQL["add_notification"], secret=recipient.secret, due_at=due_at, now=now, **values, **ids)
 
 
 def list_pending(tx: Transaction, session_id: UUID) -> list[DueWork]:
@@ -126,6 +138,28 @@ def list_pending(tx: Transaction, session_id: UUID) -> list[DueWork]:
 
 def lock_notification(tx: Transaction, notification_id: UUID) -> NotificationRow | None:
     return tx.first(SQL["lock_notification"], NotificationRow, id=notification_id)
+
+
+def lock_mails(tx: Transaction, notification_id: UUID) -> None:
+    tx.run(SQL["lock_mails"], id=notification_id)
+
+
+def list_joined_mails(
+    tx: Transaction, notification_id: UUID, events: Collection[InboxEventKind], since: datetime
+) -> list[JoinedMail]:
+    """Return the other mails that one mail may tell of: those to come, and those that were sent since a time."""
+    return tx.all(SQL["list_joined_mails"], JoinedMail, id=notification_id, events=[*events], since=since)
+
+
+def count_waiting(tx: Transaction, notification_id: UUID) -> int | None:
+    """Return how many conversations wait with the binding; None where the notification is of no anonymous visitor."""
+    found: int | None = tx.value(SQL["count_waiting"], id=notification_id)
+    return found
+
+
+def end_joined_mails(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
+    """End mails that another one has told of."""
+    tx.run(SQL["end_joined_mails"], ids=[*ids], now=now)
 
 
 def set_state(tx: Transaction, notification_id: UUID, state: NotificationState, problem: str, now: datetime) -> None:

@@ -55,6 +55,9 @@ _MIN_STREAMS_PER_MINUTE = 12
 """Streams that one visitor may open at least: an idle one ends after 20 seconds and is opened again."""
 
 
+_MAILED_OPENINGS_PER_MINUTE = 10
+"""Conversations of anonymous visitors that people are mailed of at once; the mails of others wait and are joined."""
+
 _MIN_SESSIONS_PER_MINUTE = 12
 """Sessions that a known visitor may open in a minute at least: a page opens or resumes one when it loads."""
 
@@ -116,6 +119,11 @@ def session_limits(limits: Limits, user_id: UUID) -> list[RateLimit]:
 def request_limits(user_id: UUID) -> list[RateLimit]:
     """Return the bucket that every request of a visitor takes a token from."""
     return [RateLimit("visitor", f"request:{user_id}", _REQUESTS_PER_MINUTE)]
+
+
+def opening_limits(binding_id: UUID) -> list[RateLimit]:
+    """Return the bucket that a conversation takes a token from which an anonymous visitor brings to the inbox."""
+    return [RateLimit("binding", f"inbox:{binding_id}", _MAILED_OPENINGS_PER_MINUTE)]
 
 
 def visitor_limits(limits: Limits, binding_id: UUID, address: str) -> list[RateLimit]:

@@ -90,7 +90,12 @@ def configure_template(conversation: ConversationHarness) -> None:
 
 
 def request_phone_code(
-    conversation: ConversationHarness, visitor: Principal, session: UUID, phone: str = PHONE, code: str = CODE
+    conversation: ConversationHarness,
+    visitor: Principal,
+    session: UUID,
+    phone: str = PHONE,
+    code: str = CODE,
+    address: str = "",
 ) -> RequestedCode:
     """The visitor says that the number is theirs."""
     with conversation.database.transaction(visitor) as tx:
@@ -100,7 +105,7 @@ def request_phone_code(
         visitor,
         conversation.database,
         binding,
-        PhoneClaim(session, phone, code),
+        PhoneClaim(session, phone, code, address),
         SECRET,
         conversation.clock(),
     )

@@ -324,6 +324,58 @@ def test_a_binding_sends_only_so_many(conversation: ConversationHarness, monkeyp
         request_phone_code(conversation, *start_web_session(conversation), OTHER_PHONE)
 
 
+def ask_from(conversation: ConversationHarness, address: str, phone: str) -> bool:
+    """Whether a new visitor at that address may ask for a code for the number."""
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    with suppress(Conflict):
+        request_phone_code(conversation, visitor, session, phone, address=address)
+        return True
+    return False
+
+
+def test_one_address_leaves_the_codes_of_a_binding_to_others(
+    conversation: ConversationHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure_template(conversation)
+    monkeypatch.setattr(link_codes, "MAX_BINDING_CODES_PER_HOUR", 15)
+    asked = [ask_from(conversation, "flood", f"+9198000001{number:02}") for number in range(30)]
+    assert asked.count(True) == link_codes.MAX_ADDRESS_CODES_PER_HOUR
+    assert ask_from(conversation, "elsewhere", PHONE)
+    conversation.clock.now += timedelta(hours=1)
+    assert ask_from(conversation, "flood", OTHER_PHONE)
+
+
+def test_codes_asked_for_at_once_from_one_address_are_counted(
+    conversation: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    configure_template(conversation)
+    owns = [ConversationHarness(conversation.tenant_id, open_database(), conversation.clock) for _ in range(5)]
+
+    def ask(number: int) -> int:
+        return sum(ask_from(owns[number], "flood", f"+91980000{number}1{one:02}") for one in range(5))
+
+    with ThreadPoolExecutor(5) as pool:
+        assert sum(pool.map(ask, range(5))) == link_codes.MAX_ADDRESS_CODES_PER_HOUR
+
+
+def test_a_number_that_never_wrote_gets_few_codes_and_nobody_learns_so(conversation: ConversationHarness) -> None:
+    configure_template(conversation)
+    start_phone_session(conversation)
+    sent: dict[str, list[bool]] = {PHONE: [], OTHER_PHONE: []}
+    for number in range(link_codes.MAX_CODES_PER_DAY):
+        for phone, codes in sent.items():
+            visitor = conversation.create_visitor()
+            link = request_phone_code(
+                conversation, visitor, conversation.find_session(visitor), phone, address=f"{number}"
+            )
+            codes.append(link.pending_reply is not None)
+        conversation.clock.now += timedelta(minutes=30)
+    assert sent[PHONE] == [True] * link_codes.MAX_CODES_PER_DAY
+    few = link_codes.MAX_STRANGER_CODES_PER_DAY
+    assert sent[OTHER_PHONE] == [True] * few + [False] * (link_codes.MAX_CODES_PER_DAY - few)
+
+
 @pytest.mark.parametrize(
     ("visitors", "phones", "ends"), [(None, None, None), (None, 3, 1), (0, 3, 0), (0, None, 0), (3, None, 1)]
 )

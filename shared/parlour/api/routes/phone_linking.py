@@ -37,7 +37,7 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
             caller.principal,
             database,
             binding,
-            PhoneClaim(session_id, wanted.phone, link_codes.generate_code(secrets.randbelow)),
+            PhoneClaim(session_id, wanted.phone, link_codes.generate_code(secrets.randbelow), caller.address),
             services.token_secret(),
             caller.now,
         )

@@ -40,11 +40,15 @@ class RequestedCode:
 
 @dataclass(frozen=True, slots=True)
 class PhoneClaim:
-    """A number that a visitor says is theirs, the session in which they say so, and the code to be sent there."""
+    """A number that a visitor says is theirs, the session in which they say so, and the code to be sent there.
+
+    address  the hash of the network address that they ask from; "" when it is not known.
+    """
 
     session_id: UUID
     phone: str
     code: str
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class _CodeRequest:
     binding: Binding
     session_id: UUID
     phone: str
+    address: str
     code: str
     code_hash: bytes
     link_id: UUID
@@ -91,6 +96,7 @@ def request_code(
         binding,
         claim.session_id,
         number,
+        claim.address,
         claim.code,
         link_codes.hash_code(secret, link_id, claim.code),
         link_id,
@@ -113,18 +119,8 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
     # A member who has a new number replaces the old one: the link ends there.
     if user.phone and (user.member_id is None or user.phone == asking.phone):
         raise Conflict(f"this conversation is already linked to the number ending in {user.phone[-4:]}")
-    store.lock_phone_number(tx, user.id, asking.phone)
-    before = store.count_recent_codes(
-        tx, user.id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
-    )
-    if max(before.user_last_hour, before.phone_last_hour) >= link_codes.MAX_CODES_PER_HOUR:
-        raise Conflict("too many codes were requested: wait an hour, then request a new one")
-    if before.binding_last_hour >= link_codes.MAX_BINDING_CODES_PER_HOUR:
-        log.count("CodesRefused")
-        raise Conflict("too many codes were requested for this agent: wait an hour, then request a new one")
-    if before.phone_last_day >= link_codes.MAX_CODES_PER_DAY:
-        raise Conflict("too many codes were requested today: try again tomorrow")
-    contact = _enqueue_code(asking, tx)
+    codes_today = _check_limits(asking, tx, user.id)
+    contact = _enqueue_code(asking, tx, codes_today)
     link = NewLink(
         link_id=asking.link_id,
         user_id=user.id,
@@ -136,12 +132,40 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
         phone=asking.phone,
         code_hash=asking.code_hash,
         expires_at=asking.expires_at,
+        address=asking.address,
     )
     store.insert_link(tx, link, asking.now)
     if contact is None or contact.session_id is None:
         return RequestedCode(asking.link_id, asking.expires_at, None)
     work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
     return RequestedCode(asking.link_id, asking.expires_at, PendingReply(asking.outbox_id, contact.session_id, 0))
+
+
+def _check_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> int:
+    """Refuse what is above a limit, the narrowest first; return how many codes the number was given today."""
+    for key in (asking.address, asking.phone):
+        if key:
+            store.lock_codes(tx, key)
+    before = store.count_recent_codes(
+        tx,
+        hour=asking.now - _HOUR,
+        day=asking.now - _DAY,
+        user_id=user_id,
+        address=asking.address,
+        phone=asking.phone,
+        binding_id=asking.binding.id,
+        link_id=asking.link_id,
+    )
+    if max(before.user_last_hour, before.phone_last_hour) >= link_codes.MAX_CODES_PER_HOUR:
+        raise Conflict("too many codes were requested: wait an hour, then request a new one")
+    if before.address_last_hour >= link_codes.MAX_ADDRESS_CODES_PER_HOUR:
+        raise Conflict("too many codes were requested from your network: wait an hour, then request a new one")
+    if before.phone_last_day >= link_codes.MAX_CODES_PER_DAY:
+        raise Conflict("too many codes were requested today: try again tomorrow")
+    if before.binding_last_hour >= link_codes.MAX_BINDING_CODES_PER_HOUR:
+        log.count("CodesRefused")
+        raise Conflict("too many codes were requested for this agent: wait an hour, then request a new one")
+    return before.phone_last_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +175,16 @@ class _Contact:
     is_new: bool
 
 
-def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
-    """Put the code on its way to whoever has the number, who is made for it where only a template reaches them."""
+def _enqueue_code(asking: _CodeRequest, tx: Transaction, codes_today: int) -> _Contact | None:
+    """Put the code on its way to whoever has the number, who is made for it where only a template reaches them.
+
+    A number that never wrote gets a few in a day. Above that none is sent, and who asks hears the same as ever: a
+    refusal would tell which numbers have written.
+    """
     known = store.find_contact(tx, asking.phone, asking.binding.id)
+    has_written = known is not None and known.last_inbound_at is not None
+    if not has_written and codes_today >= link_codes.MAX_STRANGER_CODES_PER_DAY:
+        return None
     settings = asking.binding.channels.get(PHONE_CHANNEL)
     given: JsonObject = settings if isinstance(settings, dict) else {}
     has_template = templates.find_template(given, "reply") is not None

@@ -19,6 +19,12 @@ MAX_ATTEMPTS = 5
 MAX_CODES_PER_HOUR, MAX_CODES_PER_DAY = 3, 6
 """Codes for one number or for one visitor in an hour, and for one number in a day: nobody's phone is flooded."""
 
+MAX_ADDRESS_CODES_PER_HOUR = 10
+"""Codes that visitors of one network address may ask for in an hour: an office, and a fraction of a binding's."""
+
+MAX_STRANGER_CODES_PER_DAY = 3
+"""Codes in a day for one number that never wrote to the binding."""
+
 MAX_BINDING_CODES_PER_HOUR = 200
 """Codes that a binding sends in an hour, whoever asks and for whatever number: each is a message that is paid for, and
 visitors cost nothing."""

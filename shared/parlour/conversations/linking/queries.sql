@@ -1,9 +1,11 @@
 -- A visitor of the web and the user with a phone: the code between them, and how they become one.
 
 -- name: count_recent_codes
--- How many codes a visitor, a number, and all numbers of the binding were given lately.
+-- How many codes a visitor, their address, a number, and all numbers of the binding were given lately.
 SELECT (SELECT count(*) FROM phone_links l
          WHERE l.user_id = u.id AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS user_last_hour,
+       (SELECT count(*) FROM phone_links l
+         WHERE l.address = %(address)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS address_last_hour,
        (SELECT count(*) FROM phone_links l
          WHERE l.phone = %(phone)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS phone_last_hour,
        (SELECT count(*) FROM phone_links l
@@ -13,9 +15,10 @@ SELECT (SELECT count(*) FROM phone_links l
   FROM users u
  WHERE u.id = %(user_id)s;
 
--- name: lock_phone_number
--- Whoever else asks for a code for this number waits until the transaction ends: codes are counted one at a time.
-SELECT pg_advisory_xact_lock(hashtextextended(u.tenant_id::text || %(phone)s, 0)) FROM users u WHERE u.id = %(user_id)s;
+-- name: lock_codes
+-- Whoever else asks for a code from this address, or for this number, waits until the transaction ends: codes are counted
+-- one at a time.
+SELECT pg_advisory_xact_lock(hashtextextended(current_tenant()::text || %(key)s, 0));
 
 -- name: lock_user
 -- A user that is to be linked or merged, held as they are until the transaction ends.
@@ -50,10 +53,10 @@ WITH earlier AS (
      WHERE user_id = %(user_id)s AND linked_at IS NULL AND expires_at > %(now)s AND id <> %(link_id)s
 )
 INSERT INTO phone_links (tenant_id, id, user_id, binding_id, session_id, contact_id, is_contact_new, message_id, phone,
-                         code_hash, consented_at, expires_at, created_at)
+                         code_hash, consented_at, expires_at, created_at, address)
 SELECT current_tenant(), %(link_id)s, %(user_id)s, %(binding_id)s, %(session_id)s, %(contact_id)s,
        %(is_new)s OR EXISTS (SELECT FROM phone_links l WHERE l.contact_id = %(contact_id)s AND l.is_contact_new),
-       %(message_id)s, %(phone)s, %(code_hash)s, %(now)s, %(expires_at)s, %(now)s
+       %(message_id)s, %(phone)s, %(code_hash)s, %(now)s, %(expires_at)s, %(now)s, NULLIF(%(address)s, '')
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: record_attempt

@@ -12,10 +12,11 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class CodeCounts:
-    """How many codes were asked for: by the visitor, for the number and of the binding within the hour, and for the
-    number within a day."""
+    """How many codes were asked for: by the visitor, from their address, for the number and of the binding within the
+    hour, and for the number within a day."""
 
     user_last_hour: int
+    address_last_hour: int
     phone_last_hour: int
     phone_last_day: int
     binding_last_hour: int
@@ -54,6 +55,7 @@ class NewLink:
     phone: str
     code_hash: bytes
     expires_at: datetime
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +104,14 @@ class CodeExpiry:
     expires_at: datetime | None
 
 
-def count_recent_codes(
-    tx: Transaction, user_id: UUID, phone: str, binding_id: UUID, link_id: UUID, *, hour: datetime, day: datetime
-) -> CodeCounts:
-    values = {"user_id": user_id, "phone": phone, "binding_id": binding_id, "link_id": link_id}
+def count_recent_codes(tx: Transaction, *, hour: datetime, day: datetime, **values: UUID | str) -> CodeCounts:
+    """`values`: user_id, address, phone, binding_id, and the link_id that is not counted."""
     return tx.one(SQL["count_recent_codes"], CodeCounts, hour=hour, day=day, **values)
 
 
-def lock_phone_number(tx: Transaction, user_id: UUID, phone: str) -> None:
-    tx.run(SQL["lock_phone_number"], user_id=user_id, phone=phone)
+def lock_codes(tx: Transaction, key: str) -> None:
+    """Lock an address or a number."""
+    tx.run(SQL["lock_codes"], key=key)
 
 
 def lock_user(tx: Transaction, user_id: UUID) -> UserRow | None:
@@ -147,6 +148,7 @@ def insert_link(tx: Transaction, link: NewLink, now: datetime) -> None:
         phone=link.phone,
         code_hash=link.code_hash,
         expires_at=link.expires_at,
+        address=link.address,
         now=now,
     )
 
