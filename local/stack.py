@@ -26,6 +26,7 @@ from parlour.infra.errors import ParlourError
 from parlour.infra.secrets import SecretsManager
 from parlour.packs.function_deployment import DeployedStack, deploy_functions
 from parlour.packs.function_tools import has_functions
+from parlour.tools.addresses import EVERY_TENANT
 
 EMBEDDING_MODEL, EMBEDDING_DIMENSIONS = "all-MiniLM-L6-v2", 384
 """What local/embeddings.py serves; said here as well, since loading it takes half a second."""
@@ -178,7 +179,8 @@ class _StackStart:
             "GupshupBaseUrl": _local_url(self._ports.phone),
             "WhatsappBaseUrl": _local_url(self._ports.phone),
             "PrivateToolHosts": (
-                f"{example_tenant.TENANT_SLUG}@{example_tenant.OFFICE_HOST}={_local_url(self._ports.office)}"
+                f"{example_tenant.TENANT_SLUG}@{example_tenant.OFFICE_HOST}={_local_url(self._ports.office)},"
+                f"{EVERY_TENANT}@127.0.0.1,{EVERY_TENANT}@localhost"
             ),
             "PublicUrl": _local_url(self._ports.console),
             "MailFrom": "parlour@laptop.example",

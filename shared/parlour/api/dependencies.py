@@ -15,6 +15,7 @@ from parlour.search.index.embedding_spaces import EmbeddingSpaces
 from parlour.tenancy.authentication import Authenticator
 from parlour.tenancy.oidc import SignIn
 from parlour.tenancy.routing_keys import NO_POLICY, RoutePolicy
+from parlour.tools.addresses import PrivateHosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class ApiDependencies:
     environment            the name of this deployment; the console shows it.
     is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
     laptop_model           who answers on a laptop: live, offline or demo; empty in the cloud.
+    private_hosts          what tools may reach besides public hosts.
     route_policy           which hosts and numbers tenants may claim.
     showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
                            decides.
@@ -76,6 +78,7 @@ class ApiDependencies:
     environment: str = ""
     is_local: bool = False
     laptop_model: Literal["", "live", "offline", "demo"] = ""
+    private_hosts: PrivateHosts = PrivateHosts({})  # noqa: RUF009 - frozen
     route_policy: RoutePolicy = NO_POLICY
     showcase_tenants: tuple[str, ...] = ()
     sign_ins: tuple[SignIn, ...] = ()

@@ -22,6 +22,7 @@ from parlour.tenancy.json_fetcher import JsonFetcher
 from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.routing_keys import RoutePolicy
 from parlour.text import token_counter
+from parlour.tools.addresses import PrivateHosts
 
 _IDLE_CONNECTIONS = 8
 """A function serves one request at a time and keeps one; under a web server this is how many stay open."""
@@ -80,6 +81,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_i
         ),
         environment=settings.environment,
         is_local=local,
+        private_hosts=PrivateHosts.parse(settings.private_tool_hosts),
         route_policy=RoutePolicy(settings.public_url, accepts_all=local),
         laptop_model=settings.laptop_model,
         showcase_tenants=showcase,

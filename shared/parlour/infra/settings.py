@@ -235,7 +235,9 @@ class MemoryExtractorSettings(DatabaseSettings, SpendSettings):
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
 
-class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSettings, LaptopModelSettings):
+class HttpApiSettings(
+    WakeSettings, EmbeddingSettings, PulseSettings, ProviderSettings, LaptopModelSettings, PrivateHostSettings
+):
     """REST and the console; every queue with its dead letters, for redriving."""
 
     intake_queue_url: str

@@ -12,7 +12,17 @@ from parlour.infra.errors import Conflict, InvalidPack, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, item_writing, pack_warnings, plan, store
+from parlour.packs import (
+    address_check,
+    budget_check,
+    built_in_tools,
+    built_in_types,
+    drafts,
+    item_writing,
+    pack_warnings,
+    plan,
+    store,
+)
 from parlour.packs.format import Pack
 from parlour.packs.item_writing import ApplyCounts
 from parlour.packs.items import Digests, ItemId, ItemKind, Items, digest_fields
@@ -27,6 +37,7 @@ from parlour.tenancy.roles import require_role
 from parlour.tenancy.routing_keys import NO_POLICY, RoutePolicy
 from parlour.text import token_counter
 from parlour.text.spelling_suggestions import did_you_mean
+from parlour.tools.addresses import PrivateHosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +48,14 @@ class ApplyOptions:
     prune      delete what an earlier pack brought and this one does not have.
     dry_run    write nothing.
     routes     which hosts and numbers the tenant may claim.
+    private_hosts  what its tools may reach besides public hosts; None checks no address of a tool.
     """
 
     decisions: Decisions = Decisions()  # noqa: RUF009 - frozen
     prune: bool = False
     dry_run: bool = False
     routes: RoutePolicy = NO_POLICY
+    private_hosts: PrivateHosts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +109,20 @@ def apply(
     Bindings whose layers 0 and 1 exceed their agent's profile are refused; `count_tokens` is text to tokens, None
     does not check.
 
-    Raises Forbidden, also for a binding that would show more than the principal may see; InvalidPack for
-    what is too large; InvalidRequest for a decision about an unknown item; NotFound when there is no such tenant;
-    InvalidRequest also for a host of the deployment itself;
-    Conflict when the pack belongs to another tenant, when a routing key does, or when another apply came in between;
-    and what the embedder raises. Whatever it raises, nothing was written.
+    Raises:
+        Forbidden: also for a binding that would show more than the principal may see.
+        InvalidPack: something is too large, or a tool is at an address that is never called.
+        InvalidRequest: a decision about an unknown item, or a host of the deployment itself.
+        NotFound: there is no such tenant.
+        Conflict: the pack or a routing key belongs to another tenant, or another apply came in between.
+
+    What the embedder raises passes. Whatever it raises, nothing was written.
     """
     require_role(principal, "admin")
     own_types, pack = pack.entity_types.keys(), built_in_tools.add_built_in_tools(pack)
     problems = list(budget_check.find_budget_problems(pack, count_tokens)) if count_tokens else []
+    if options.private_hosts is not None:
+        problems += address_check.find_address_problems(pack, options.private_hosts)
     if problems:
         raise InvalidPack(problems)
     warned = pack_warnings.find_warnings(pack)

@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 from parlour.infra.errors import Misconfigured
 from parlour.tools.tool_definition import host_of
 
+EVERY_TENANT = "*"
+"""In place of a tenant's slug: what a laptop has for the tools of all its tenants."""
+
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 """Global unicast; what is outside is local, multicast, or an IPv4 address in disguise (mapped, 64:ff9b::/96)."""
 
@@ -46,7 +49,7 @@ class PrivateHosts:
     """The hosts that may be private and speak plain http, each for the tenant that the deployment names with it.
 
     origins  the tenant's slug and the host, as `host_of` writes it -> the origin that answers for it
-             ("http://10.1.2.3:8080"), or "" for itself.
+             ("http://10.1.2.3:8080"), or "" for itself. The slug may be EVERY_TENANT.
     """
 
     origins: Mapping[tuple[str, str], str]
@@ -55,7 +58,7 @@ class PrivateHosts:
     def parse(cls, text: str) -> "PrivateHosts":
         """Read `tenant@host, tenant@host:port, tenant@host=http://other:port`.
 
-        Misconfigured when an origin is none, or when an entry names no tenant: nothing is everybody's.
+        Misconfigured when an origin is none, or when an entry names no tenant: nothing is everybody's by omission.
         """
         return cls(dict(_parse_entry(entry.strip()) for entry in text.split(",") if entry.strip()))
 
@@ -73,7 +76,26 @@ class PrivateHosts:
     def _find_entry(self, tenant: str, url: str) -> tuple[str, str] | None:
         host = host_of(url)
         bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        return next(((tenant, name) for name in (host, bare) if (tenant, name) in self.origins), None)
+        entries = ((slug, name) for slug in (tenant, EVERY_TENANT) for name in (host, bare))
+        return next((entry for entry in entries if entry in self.origins), None)
+
+
+def find_address_problem(tenant: str, url: str, private_hosts: PrivateHosts) -> str | None:
+    """Return why the deployment will not call a tool's URL for a tenant; None where its name has to be resolved first.
+
+    A name that leads to a private address is found when the tool is called.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or private_hosts.is_allowed(tenant, url):
+        return None
+    host = (parts.hostname or "").rstrip(".")
+    is_literal = host.replace(".", "").isdigit() or ":" in host
+    if host == "localhost" or host.endswith(".localhost") or (is_literal and not is_public(host)):
+        return (
+            f"{host} is not a public address, and this deployment calls no others: give the tool a public https "
+            "address. On a laptop (`make run`), tools at 127.0.0.1 are called"
+        )
+    return "must begin with https://: this deployment calls no tool over plain http" if parts.scheme == "http" else None
 
 
 def _parse_entry(text: str) -> tuple[tuple[str, str], str]:

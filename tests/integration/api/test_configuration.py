@@ -93,6 +93,18 @@ def test_every_problem_of_a_pack_is_told_with_its_place(client: TestClient) -> N
     assert client.get("/v1/tenant", headers=operator_headers("acme")).status_code == 404
 
 
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:8077/weather", "http://weather.example/", "https://10.0.0.7/"])
+def test_a_tool_that_would_never_be_called_is_refused_with_its_place(client: TestClient, endpoint: str) -> None:
+    host = endpoint.split("/")[2]
+    files = sample_pack_files("acme", "acme.example")
+    files["tenant.yaml"] += f'tool_hosts: ["{host}"]\n'
+    files["tools/weather.yaml"] = f"description: The weather.\nschema: {{type: object}}\nendpoint: {endpoint}\n"
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers("acme"))
+    assert answer.status_code == 422, answer.text
+    (problem,) = answer.json()["error"]["problems"]
+    assert (problem["file"], problem["line"], problem["field"]) == ("tools/weather.yaml", 3, "endpoint")
+
+
 def test_a_pack_goes_to_the_tenant_that_was_named(client: TestClient, acme: str) -> None:
     answer = client.put(
         "/v1/pack", json={"files": sample_pack_files("other", "other.example")}, headers=operator_headers(acme)

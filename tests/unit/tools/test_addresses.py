@@ -3,7 +3,7 @@
 import pytest
 
 from parlour.infra.errors import Misconfigured
-from parlour.tools.addresses import PrivateHosts, is_public
+from parlour.tools.addresses import PrivateHosts, find_address_problem, is_public
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001:82a::200e"])
@@ -109,3 +109,41 @@ def test_a_wrong_setting_is_named(text: str) -> None:
 
 def test_no_host_is_private_unless_it_is_named() -> None:
     assert not PrivateHosts.parse("").is_allowed("acme", "http://localhost/")
+
+
+LAPTOP = PrivateHosts.parse("*@127.0.0.1, *@localhost, acme@site-office.example=http://10.0.0.5:80")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8077/weather",
+        "https://127.0.0.1/weather",
+        "https://10.1.2.3/weather",
+        "https://169.254.169.254/latest",
+        "https://[::1]/weather",
+        "https://[fd00::1]:8443/weather",
+        "https://localhost/weather",
+        "https://LOCALHOST./weather",
+        "https://api.localhost/weather",
+        "http://weather.example/today",
+    ],
+)
+def test_an_address_that_is_never_called_is_a_problem_before_it_is_called(url: str) -> None:
+    assert find_address_problem("acme", url, PrivateHosts({}))
+
+
+@pytest.mark.parametrize(
+    "url", ["https://weather.example/today", "https://93.184.216.34/today", "python:search", "function:a.b"]
+)
+def test_addresses_that_may_be_called_are_no_problem(url: str) -> None:
+    assert find_address_problem("acme", url, PrivateHosts({})) is None
+
+
+def test_a_laptop_calls_the_tools_of_every_tenant_at_127_0_0_1() -> None:
+    for tenant in ("acme", "rad-und-tal"):
+        assert find_address_problem(tenant, "http://127.0.0.1:8077/weather", LAPTOP) is None
+        assert LAPTOP.target_url(tenant, "http://localhost:8077/a") == "http://localhost:8077/a"
+    assert find_address_problem("acme", "http://site-office.example/a", LAPTOP) is None
+    assert find_address_problem("other", "http://site-office.example/a", LAPTOP)
+    assert find_address_problem("acme", "https://10.0.0.7/a", LAPTOP)

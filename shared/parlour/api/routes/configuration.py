@@ -56,7 +56,11 @@ def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredent
     now = services.clock()
     choices = {(one.item, one.field): one.choice for one in pack.decisions}
     options = ApplyOptions(
-        Decisions(pack.conflicts, choices), prune=pack.prune, dry_run=pack.dry_run, routes=services.route_policy
+        Decisions(pack.conflicts, choices),
+        prune=pack.prune,
+        dry_run=pack.dry_run,
+        routes=services.route_policy,
+        private_hosts=services.private_hosts,
     )
     with services.databases.borrow() as database:
         principal = _authenticate_applier(services, database, given, now)
