@@ -237,6 +237,25 @@ def _obey_a_mail(desk: ConversationHarness, *, trusted: bool = False) -> bool:
     return bool(office.pages)
 
 
+def _mail_creates_a_record(desk: ConversationHarness) -> bool:
+    """A mail that the user asked for has the model write a record; does another visitor's model read it?"""
+    desk.extra_endpoints = {"office": _Office()}
+    desk.add_tool("read_mail", lambda _context, _arguments: {}, writes=False)
+    desk.query("UPDATE tools SET endpoint = 'office:mail' WHERE name = 'read_mail' RETURNING id")
+    set_column(desk, "writes", {"anonymous": "all"})
+    risk = {"kind": "risk", "name": "Ordered risk", "properties": RISK}
+    ask(desk, desk.create_visitor(), tool_call("read_mail"), tool_call("create_entity", "b", **risk))  # type: ignore[arg-type]
+    if not count(desk, "name = 'Ordered risk'"):
+        raise AssertionError("the record was not created")
+    return "Ordered risk" in ask(desk, desk.create_visitor(), tool_call("list_entities", kind="risk"))
+
+
+def _record_of_ones_own_words(desk: ConversationHarness) -> bool:
+    set_column(desk, "writes", {"anonymous": "all"})
+    _report(desk, desk.create_visitor())
+    return "Reported risk" in ask(desk, desk.create_visitor(), tool_call("list_entities", kind="risk"))
+
+
 def _act_on_a_trusted_answer(desk: ConversationHarness) -> bool:
     return _obey_a_mail(desk, trusted=True)
 
@@ -408,6 +427,13 @@ ATTACKS = (
         _obey_a_mail,
         "the answer of a tool whose results the pack trusts asks nobody",
         _act_on_a_trusted_answer,
+    ),
+    Attack(
+        "a tool's result has a record created that others read",
+        "untrusted-text",
+        _mail_creates_a_record,
+        "a record of the user's own words is found",
+        _record_of_ones_own_words,
     ),
     Attack(
         "a report carries orders to another visitor's model",

@@ -88,10 +88,10 @@ def find_change(tx: Transaction, approval: Approval, tool: Tool | None, argument
     return changed[0] if changed else "The question does not match the call."
 
 
-def has_foreign_record(tx: Transaction, arguments: JsonObject, created_by: str) -> bool:
-    """Return whether the arguments name a record that somebody else created."""
+def names_records_of_others(tx: Transaction, arguments: JsonObject, principal_name: str) -> bool:
+    """Return whether the arguments name a record that others see: not the principal's own while it is unverified."""
     named = store.list_named_records(tx, sorted(_texts(arguments)))
-    return any(record.created_by != created_by for record in named)
+    return any(record.unverified_by != principal_name for record in named)
 
 
 def _texts(value: Json) -> set[str]:

@@ -101,7 +101,7 @@ UPDATE approvals SET state = 'done', done_at = %(now)s WHERE tool_call_id = %(to
 
 -- name: list_named_records
 -- The records that some texts name by handle, key or id.
-SELECT t.key || '/' || e.key AS handle, e.version, e.created_by
+SELECT t.key || '/' || e.key AS handle, e.version, e.unverified_by
   FROM entities e JOIN entity_types t ON t.tenant_id = e.tenant_id AND t.id = e.type_id
  WHERE e.deleted_at IS NULL
    AND (t.key || '/' || e.key = ANY(%(names)s) OR e.key = ANY(%(names)s) OR e.id::text = ANY(%(names)s))

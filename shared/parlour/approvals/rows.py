@@ -55,11 +55,11 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class NamedRecord:
-    """A record that a call's arguments name, and who created it."""
+    """A record that a call's arguments name. unverified_by: who created it, until a member accepts it."""
 
     handle: str
     version: int
-    created_by: str
+    unverified_by: str | None
 
 
 @dataclass(frozen=True, slots=True)

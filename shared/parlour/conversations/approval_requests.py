@@ -38,8 +38,8 @@ def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: Js
     """Return whether a person has to agree to the call first.
 
     The tool's or the binding's policy says so and no grant covers it; or the turn has read untrusted text, and the call
-    changes more than the user's own records. A grant does not cover the second: it was given for calls that the user
-    wanted, not for those that a text of others may have caused.
+    changes what others see. A grant does not cover the second: it was given for calls that the user wanted, not for
+    those that a text of others may have caused.
     """
     if tool.writes and running.has_untrusted_text and _reaches_beyond_own_records(running, loaded, tool, arguments):
         return True
@@ -152,7 +152,10 @@ def _disarm_links(text: str, allowed_hosts: Collection[str]) -> str:
 
 
 def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: JsonObject) -> bool:
-    """Return whether the call changes something outside of Parlour, or a record that somebody else created."""
+    """Return whether the call changes something outside of Parlour, or a record that others see.
+
+    What it creates is unverified, so nobody else sees that (`ToolContext.has_untrusted_text`).
+    """
     if not tool.endpoint.startswith(BUILTIN_SCHEME):
         return True
     principal = loaded.access.principal_for(tool.name)
@@ -160,6 +163,6 @@ def _reaches_beyond_own_records(running: TurnContext, loaded: LoadedTurn, tool: 
         return False
     return bool(
         running.dependencies.database.run(
-            running.feed.principal, lambda tx: bound_call.has_foreign_record(tx, arguments, principal.name)
+            running.feed.principal, lambda tx: bound_call.names_records_of_others(tx, arguments, principal.name)
         )
     )

@@ -331,6 +331,7 @@ def _tool_context(
         user_messages=loaded_turn.recent_user_texts,
         entity_id=loaded_turn.entity_id,
         shown_level=read_shown_level(turn_context, loaded_turn) if is_write else 0,
+        has_untrusted_text=turn_context.has_untrusted_text,
     )
 
 

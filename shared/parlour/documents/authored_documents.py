@@ -48,6 +48,7 @@ class NewDocument:
     position        from 0 among its siblings under `parent` or at the top of the project's tree; None: the last.
     classification  None: its type's or its project's, whichever is higher.
     properties      further properties of its record.
+    is_unverified   as of a record.
     """
 
     project: RecordRef | None
@@ -61,6 +62,7 @@ class NewDocument:
     key: str = ""
     classification: int | None = None
     properties: Mapping[str, Json] | None = None
+    is_unverified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ def create_document(
         raise InvalidRequest("parent: only a project's document can have a parent; name the project, too")
     properties = {**_properties(tx, text.description, new.state), **(new.properties or {})}
     home = project.handle if project else None
-    record_input = RecordInput(DOCUMENT_TYPE, text.title, new.key, properties, new.classification, home)
+    record_input = RecordInput(
+        DOCUMENT_TYPE, text.title, new.key, properties, new.classification, home, new.is_unverified
+    )
     record = crud.create_record(principal, tx, record_input, now, origin)
     if (existing := store.find_document_of_record(tx, record.id)) is not None:
         return catalogue.get_document(principal, tx, existing.id, team_id)

@@ -50,6 +50,7 @@ def create_project(
             state="published",
             is_context=True,
             classification=project.classification,
+            is_unverified=new.is_unverified,
         ),
         origin=f"{origin}:context" if origin else None,
         now=now,

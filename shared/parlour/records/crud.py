@@ -88,7 +88,7 @@ def create_record(
         "project_id": project.id if project else None,
         "origin": origin,
         "by": principal.name,
-        "unverified_by": None if principal.write_rights == "all" else principal.name,
+        "unverified_by": principal.name if new.is_unverified or principal.write_rights != "all" else None,
         "now": now,
     }
     record_id = _insert(tx, columns, validate_key(new.key) if new.key else "", uuid7(now))
@@ -157,8 +157,10 @@ def update_record(
     store.update_record(
         tx, after, is_moved=moved, project_id=project.id if project else None, by=principal.name, now=now
     )
-    to = (project.id, project.classification) if project and moved else (None, 0)
-    propagation.propagate_update(principal, tx, RecordTransition(kind, before, after, found, *to), after, now, origin)
+    project_id, project_level = (project.id, project.classification) if project and moved else (None, 0)
+    is_unverified = after.unverified_by is not None
+    step = RecordTransition(kind, before, after, found, project_id, project_level, is_unverified)
+    propagation.propagate_update(principal, tx, step, after, now, origin)
     log.info("record_updated", principal=principal.name, entity_id=after.id, version=after.version)
     return get_record(principal, tx, after.id)
 

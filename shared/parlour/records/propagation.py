@@ -26,6 +26,7 @@ class RecordTransition:
 
     before      what it was, None of a new one; `found`: what is different.
     project_id  the project that it came to with it, and that one's level.
+    is_unverified  whether nobody but its creator sees it, so that nothing that others read becomes stale.
     """
 
     record_type: RecordType
@@ -34,6 +35,7 @@ class RecordTransition:
     changes: Sequence[FieldChange] = ()
     project_id: UUID | None = None
     project_classification: int = 0
+    is_unverified: bool = False
 
     @property
     def makes_pulse_stale(self) -> bool:
@@ -65,7 +67,8 @@ class LinkEnd:
 def propagate_creation(principal: Principal, tx: Transaction, kind: RecordType, entity: Record, now: datetime) -> None:
     """Write what follows from a new record: its snapshot, its delta and the marks on its parents."""
     _write_snapshot(tx, kind, entity, now)
-    propagate_transitions(principal, tx, [RecordTransition(kind, None, entity)], now)
+    step = RecordTransition(kind, None, entity, is_unverified=entity.unverified_by is not None)
+    propagate_transitions(principal, tx, [step], now)
 
 
 def propagate_update(
@@ -106,10 +109,11 @@ def propagate_transitions(
     )
     if principal.write_rights != "all":
         return  # nobody else sees it, so nothing that others read has become stale
-    found = [] if origin == PACK_ORIGIN else [one.after.id for one in steps if one.is_new_finding]
+    seen = [one for one in steps if not one.is_unverified]
+    found = [] if origin == PACK_ORIGIN else [one.after.id for one in seen if one.is_new_finding]
     staleness.mark_findings_stale(tx, found, now)
     staleness.mark_many_stale(
-        tx, [one.after.id for one in steps if one.makes_pulse_stale and one.after.id not in found], "changed", now
+        tx, [one.after.id for one in seen if one.makes_pulse_stale and one.after.id not in found], "changed", now
     )
 
 
@@ -141,7 +145,7 @@ def propagate_links(
         if end.record_type.settings.is_searchable
     ]
     _add_delta_rows(principal, tx, rows, now)
-    if principal.write_rights != "all":
+    if principal.write_rights != "all" or any(end.record.unverified_by for end in ends):
         return
     found = {end.record.id for end in ends if origin != PACK_ORIGIN and end.is_linked_to_new_finding(now)}
     staleness.mark_many_stale(tx, sorted(found), "finding_created", now)

@@ -82,6 +82,7 @@ class RecordInput:
     key             unique among its kind; left out, it is made from the name.
     classification  None: what its kind says, or what its project has, whichever is higher.
     project         the project that it belongs to: a handle or an id.
+    is_unverified   whether a member has to accept it, whatever rights its creator has.
     """
 
     type: str
@@ -90,6 +91,7 @@ class RecordInput:
     properties: JsonObject = field(default_factory=dict)
     classification: int | None = None
     project: str | None = None
+    is_unverified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ class ToolContext:
     team_id          the team that answers: the turn sees that team's own documents, and no other team's.
     entity_id        the record that the conversation is about.
     shown_level      the highest classification that the conversation has shown: the lower bound of what it writes.
+    has_untrusted_text  whether the prompt shows text of others than the user and the tenant: what the call creates is
+                     unverified, whatever rights the principal has.
     user_messages    what the user wrote last, two messages at most, oldest first.
     """
 
@@ -57,6 +59,7 @@ class ToolContext:
     entity_id: UUID | None = None
     user_messages: Sequence[str] = ()
     shown_level: int = 0
+    has_untrusted_text: bool = False
 
 
 type BuiltinTool = Callable[[ToolContext, JsonObject], JsonObject]

@@ -184,7 +184,8 @@ def _create_one(
     project = full_handle(draft.project, PROJECT_TYPE) or ("" if draft.type == PROJECT_TYPE else home)
     properties = sources.add_to_properties(draft.properties)
     level = _classification_for(context, tx, draft.type, project, sources)
-    new = RecordInput(draft.type, draft.name, "", properties, level, project or None)
+    is_unverified = context.has_untrusted_text
+    new = RecordInput(draft.type, draft.name, "", properties, level, project or None, is_unverified)
     if draft.type == PROJECT_TYPE:
         begun = projects.create_project(principal, tx, new, draft.text, now, origin)
         entity, context_document = begun.project, begun.context_document
@@ -206,6 +207,7 @@ def _create_one(
                 parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None,
                 classification=level,
                 properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
+                is_unverified=is_unverified,
             ),
             origin=origin,
             now=now,
