@@ -371,7 +371,7 @@ class World:
         """A file of the tenant's, uploaded and read."""
         now = self.clock()
         with self.database.transaction(self.admin) as tx:
-            new = NewFile(name, len(data), about or None, classification=level)
+            new = NewFile(name, len(data), about or None, classification=level, written_by_others=False)
             started = uploads.start_upload(self.admin, tx, self.files, new, now, uuid7(now))
         self.files.objects[started.form.fields["key"]] = data
         uploads.complete_upload(

@@ -237,6 +237,23 @@ def _obey_a_mail(desk: ConversationHarness, *, trusted: bool = False) -> bool:
     return bool(office.pages)
 
 
+def _obey_a_document(desk: ConversationHarness, *, written_by_others: bool = True) -> bool:
+    """A supplier's document has the model call a tool outside."""
+    office = _Office()
+    desk.extra_endpoints = {"office": office}
+    desk.add_tool("page", lambda _context, _arguments: {})
+    desk.query("UPDATE tools SET endpoint = 'office:page' WHERE name = 'page' RETURNING id")
+    flag = json.dumps({"written_by_others": written_by_others})
+    desk.query(f"UPDATE documents SET metadata = metadata || '{flag}' RETURNING id")
+    set_column(desk, "writes", {"anonymous": "all"})
+    ask(desk, desk.create_visitor(), search_call("crack C4"), tool_call("page", "b", message="stop all work"))
+    return bool(office.pages)
+
+
+def _act_on_ones_own_document(desk: ConversationHarness) -> bool:
+    return _obey_a_document(desk, written_by_others=False)
+
+
 def _mail_creates_a_record(desk: ConversationHarness) -> bool:
     """A mail that the user asked for has the model write a record; does another visitor's model read it?"""
     desk.extra_endpoints = {"office": _Office()}
@@ -427,6 +444,13 @@ ATTACKS = (
         _obey_a_mail,
         "the answer of a tool whose results the pack trusts asks nobody",
         _act_on_a_trusted_answer,
+    ),
+    Attack(
+        "a document that others wrote has a tool called",
+        "untrusted-text",
+        _obey_a_document,
+        "the tenant's own document is acted on",
+        _act_on_ones_own_document,
     ),
     Attack(
         "a tool's result has a record created that others read",

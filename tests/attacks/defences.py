@@ -56,6 +56,7 @@ def _show_unverified(desk: ConversationHarness, _stack: ExitStack) -> None:
 
 def _trust_every_tool(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(untrusted_text, "_reached_tool", lambda _result: False))
+    stack.enter_context(patch.object(untrusted_text, "WRITTEN_BY_OTHERS", ""))
 
 
 def _forget_levels(_desk: ConversationHarness, stack: ExitStack) -> None:

@@ -16,7 +16,9 @@ Handle = Annotated[str, Field(min_length=1, max_length=200)]
 class NewUpload(RequestModel):
     """A file to upload: about a record (id or handle), or a team's own, or everybody's. 50 MB at most.
 
-    `media_type` is what the sender takes it for; what it is, its name and its bytes say.
+    `media_type` is what the sender takes it for; what it is, its name and its bytes say. `written_by_others` is false
+    for the tenant's own text: what a model reads of other files counts as untrusted text, after which calls that change
+    something ask a person.
     """
 
     name: SingleLine
@@ -24,6 +26,7 @@ class NewUpload(RequestModel):
     about: Handle | None = None
     team: Slug | None = None
     classification: Clearance | None = None
+    written_by_others: bool = True
     media_type: SingleLine | None = None
 
 
@@ -35,10 +38,11 @@ class NewFileVersion(RequestModel):
 
 
 class UploadCompletion(RequestModel):
-    """Which version arrived, as the start of its upload told."""
+    """Which version arrived, as the start of its upload told, and of a later one than the first who wrote it."""
 
     version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     name: SingleLine | Literal[""] = ""
+    written_by_others: bool = True
 
 
 class FileView(ResponseModel):
@@ -57,6 +61,7 @@ class FileView(ResponseModel):
     tokens: int | None
     chunks: int | None
     version: int
+    written_by_others: bool
     created_by: str
     created_at: datetime
     updated_at: datetime

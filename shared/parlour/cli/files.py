@@ -36,6 +36,9 @@ def upload(
     ] = "",
     team: Annotated[str, typer.Option(metavar="SLUG", help="Team that owns the files.")] = "",
     classification: Annotated[int | None, typer.Option(min=0, max=3, help="0 public to 3 restricted.")] = None,
+    written_by_us: Annotated[
+        bool, typer.Option("--written-by-us", help="The text is your own: reading it makes no call ask a person.")
+    ] = False,
     wait: Annotated[bool, typer.Option(help="Wait until the files are searchable.")] = True,
 ) -> None:
     """Upload files and wait until they are ready. The same name on the same record becomes a new version."""
@@ -45,7 +48,12 @@ def upload(
             raise InvalidRequest(f"{path} is not a file")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise InvalidRequest(f"{path}: {unreadable_file('too_large')}")
-    body = {"about": to or None, "team": team or None, "classification": classification}
+    body = {
+        "about": to or None,
+        "team": team or None,
+        "classification": classification,
+        "written_by_others": not written_by_us,
+    }
     known = _existing_file_ids(target, to, team)
     sent = [_upload_file(target, path, body, known.get(path.name)) for path in paths]
     done = _wait_until_ready(target, sent) if wait else sent
@@ -139,7 +147,9 @@ def _upload_file(target: ApiClient, path: Path, body: Mapping[str, object], know
     if not answer.is_success:
         raise ParlourError(f"{name}: the bucket refused it with status {answer.status_code}; try again")
     done: dict[str, Any] = target.request(
-        "POST", f"v1/files/{begun['file']['id']}/complete", {"version": begun["version"], "name": path.name}
+        "POST",
+        f"v1/files/{begun['file']['id']}/complete",
+        {"version": begun["version"], "name": path.name, "written_by_others": body["written_by_others"]},
     )
     return done
 

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from parlour.approvals import approvals, bound_call, grants, policy, question
 from parlour.approvals.approvals import AskedCall
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
-from parlour.conversations import untrusted_text
+from parlour.conversations import store, untrusted_text
 from parlour.conversations.journal import ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.outgoing_links import filter_links
@@ -57,12 +58,17 @@ def must_ask(running: TurnContext, loaded: LoadedTurn, tool: Tool, arguments: Js
 def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:
     """Return whether the turn begins with text of others than the user and the tenant."""
     materials = loaded.prompt_builder.materials
-    return untrusted_text.shows_untrusted_text(
+    if untrusted_text.shows_untrusted_text(
         loaded.tools,
         running.input_messages,
         loaded.journal,
         materials.past_turns,
         has_attachments=bool(materials.attachments),
+    ):
+        return True
+    past = [UUID(turn.id) for turn in materials.past_turns if turn.tool_messages]
+    return bool(past) and bool(
+        running.dependencies.database.run(running.feed.principal, lambda tx: store.has_read_text_of_others(tx, past))
     )
 
 

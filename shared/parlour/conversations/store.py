@@ -563,6 +563,10 @@ def _row_columns(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]
 
 
+def has_read_text_of_others(tx: Transaction, turn_ids: Sequence[UUID]) -> bool:
+    return bool(tx.value(SQL["has_read_text_of_others"], turn_ids=list(turn_ids)))
+
+
 def read_shown_level(tx: Transaction, session_id: UUID, turn_id: UUID) -> int:
     return int(tx.value(SQL["read_shown_level"], session_id=session_id, turn_id=turn_id))
 

@@ -1,8 +1,8 @@
 """Whether a turn's prompt shows text of others than the user and the tenant.
 
 Such text may tell the model what to do: what a tool outside of Parlour answered, unless the pack trusts its results,
-and files that came with a message. It counts as long as the history of the prompt has the turn that read it: its reply
-may repeat the text.
+files that came with a message, and files and documents that others wrote. It counts as long as the history of the
+prompt has the turn that read it: its reply may repeat the text.
 """
 
 import json
@@ -24,6 +24,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly import user_message
 from parlour.prompts.assembly.past_turn import PastTurn
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND, ReceivedText
+from parlour.search.text_of_others import WRITTEN_BY_OTHERS
 from parlour.tools.builtin.builtin_tools import BUILTIN_TOOLS
 from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
 
@@ -65,10 +66,11 @@ def shows_untrusted_text(
 
 
 def has_outside_results(tools: Sequence[Tool], journal: Journal) -> bool:
-    """Return whether a tool outside of Parlour has answered in the turn."""
+    """Return whether a tool outside of Parlour, or one that read text of others, has answered in the turn."""
     is_outside = _outside_check(tools)
     return any(
-        is_outside(request.name) and _reached_tool(results[request.call_id])
+        WRITTEN_BY_OTHERS in (result := results[request.call_id])
+        or (is_outside(request.name) and _reached_tool(result))
         for step in journal.steps
         for results in (journal.results_of_step(step.number),)
         for request in step.tool_requests

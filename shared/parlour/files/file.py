@@ -21,6 +21,7 @@ class File:
              with the `problem` in a sentence. One that is queued has a problem while it waits for what was away.
     pages    pages, slides or sheets; None until it was read, as are `tokens` of its text and `chunks`, its rows.
     version  counts its uploads, from 1.
+    written_by_others  whether what a model reads of it counts as untrusted text.
     """
 
     id: UUID
@@ -36,6 +37,7 @@ class File:
     tokens: int | None
     chunks: int | None
     version: int
+    written_by_others: bool
     created_by: str
     created_at: datetime
     updated_at: datetime
@@ -57,6 +59,7 @@ class NewFile:
 
     classification  None: what the record's kind says, or what the record has, whichever is higher. Never lower than
                     what the record has.
+    written_by_others  False: the editor says that it is the tenant's own text.
     """
 
     name: str
@@ -64,6 +67,7 @@ class NewFile:
     about: str | None = None
     team: str | None = None
     classification: int | None = None
+    written_by_others: bool = True
 
 
 def file_object_key(tenant_id: UUID, file_id: UUID, version: int) -> str:

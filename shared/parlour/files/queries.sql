@@ -1,16 +1,16 @@
 -- name: add_file
 -- Write down that a file is about to be uploaded.
 INSERT INTO files (tenant_id, id, entity_id, team_id, name, media_type, object_key, size_bytes, classification,
-                   created_by, created_at, updated_at)
+                   written_by_others, created_by, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(entity_id)s, %(team_id)s, %(name)s, %(media_type)s, %(object_key)s,
-        %(size_bytes)s, %(classification)s, %(by)s, %(now)s, %(now)s);
+        %(size_bytes)s, %(classification)s, %(written_by_others)s, %(by)s, %(now)s, %(now)s);
 
 -- name: list_files
 -- Files that a reader of some clearance may see, the one last changed first: one of them, those about a record, those
 -- of a team, those with a text in their name, or all, behind a position; none that was deleted. One whose rows all have
 -- their vectors is ready.
 SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.pages, f.tokens, f.chunks, f.version,
-       f.created_by, f.created_at, f.updated_at, t.key || '/' || e.key AS about, m.slug AS team,
+       f.written_by_others, f.created_by, f.created_at, f.updated_at, t.key || '/' || e.key AS about, m.slug AS team,
        CASE WHEN f.state = 'embedding'
              AND NOT EXISTS (SELECT FROM context_rows r
                               WHERE (r.tenant_id, r.file_id) = (f.tenant_id, f.id) AND r.pending)
@@ -64,7 +64,8 @@ SELECT e.id
 -- A version of a file has arrived and waits to be read.
 UPDATE files
    SET state = 'queued', problem = NULL, attempts = 0, version = %(version)s, name = %(name)s,
-       media_type = %(media_type)s, object_key = %(object_key)s, size_bytes = %(size_bytes)s, updated_at = %(now)s
+       media_type = %(media_type)s, object_key = %(object_key)s, size_bytes = %(size_bytes)s, updated_at = %(now)s,
+       written_by_others = COALESCE(%(written_by_others)s::boolean, written_by_others)
  WHERE id = %(id)s;
 
 -- name: mark_parsing

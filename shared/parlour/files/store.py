@@ -93,6 +93,7 @@ class NewFileRow:
     team_id: UUID | None
     classification: int
     content: FileContent
+    written_by_others: bool
 
 
 def add_file(tx: Transaction, file: NewFileRow, created_by: str, now: datetime) -> None:
@@ -102,6 +103,7 @@ def add_file(tx: Transaction, file: NewFileRow, created_by: str, now: datetime) 
         entity_id=file.entity_id,
         team_id=file.team_id,
         classification=file.classification,
+        written_by_others=file.written_by_others,
         **asdict(file.content),
         by=created_by,
         now=now,
@@ -138,8 +140,12 @@ def lock_record_of_file(tx: Transaction, file_id: UUID) -> None:
     tx.value(SQL["lock_record_of_file"], id=file_id)
 
 
-def queue_file(tx: Transaction, file_id: UUID, version: int, content: FileContent, now: datetime) -> None:
-    tx.run(SQL["queue_file"], id=file_id, version=version, **asdict(content), now=now)
+def queue_file(
+    tx: Transaction, file_id: UUID, version: int, content: FileContent, now: datetime, written_by_others: bool | None
+) -> None:
+    """Store that a version arrived. written_by_others: None leaves what the start of the upload said."""
+    columns = {**asdict(content), "written_by_others": written_by_others}
+    tx.run(SQL["queue_file"], id=file_id, version=version, **columns, now=now)
 
 
 def mark_parsing(tx: Transaction, file_id: UUID) -> None:

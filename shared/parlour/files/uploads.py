@@ -66,7 +66,7 @@ def start_upload(
     name, media_type = _validated_name(new.name, new.size_bytes)
     entity_id, level = _record_and_classification(principal, tx, new)
     content = store.FileContent(name, media_type, file_object_key(principal.tenant_id, file_id, 1), new.size_bytes)
-    file = store.NewFileRow(file_id, entity_id, _team_id(tx, new.team), level, content)
+    file = store.NewFileRow(file_id, entity_id, _team_id(tx, new.team), level, content, new.written_by_others)
     store.add_file(tx, file, principal.name, now)
     work_due.schedule(tx, "file", file_id, now + CLEANUP_DELAY)
     log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
@@ -89,11 +89,15 @@ def start_new_version(
 
 @dataclass(frozen=True, slots=True)
 class UploadedVersion:
-    """A version that was uploaded. name: the file's new name, "" leaves it."""
+    """A version that was uploaded. name: the file's new name, "" leaves it.
+
+    written_by_others  who wrote it; of the first version the start of the upload says so.
+    """
 
     file_id: UUID
     version: int = 1
     name: str = ""
+    written_by_others: bool = True
 
 
 def complete_upload(
@@ -309,7 +313,8 @@ def _queue_version(principal: Principal, tx: Transaction, uploaded: UploadedVers
         raise Conflict(f"version: must be {expected}; start the upload again")
     kept, media_type = _validated_name(name or held.name, size)
     key = file_object_key(principal.tenant_id, file_id, version)
-    store.queue_file(tx, file_id, version, store.FileContent(kept, media_type, key, size), now)
+    written_by_others = uploaded.written_by_others if version > 1 else None
+    store.queue_file(tx, file_id, version, store.FileContent(kept, media_type, key, size), now, written_by_others)
     work_due.schedule(tx, "file", file_id, now + work_due.SWEEP_DELAY)
     log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
     return True

@@ -121,8 +121,8 @@ def binding_routing_keys(config: JsonObject) -> list[str]:
 
 def _document_draft(key: str, document: Document) -> DocumentDraft:
     header = document.header
-    own = {"date": header.date, "author": header.author}
-    metadata: JsonObject = {**header.metadata, **{name: text for name, text in own.items() if text}}
+    own: JsonObject = {"date": header.date, "author": header.author, "written_by_others": header.written_by_others}
+    metadata: JsonObject = {**header.metadata, **{name: value for name, value in own.items() if value}}
     return DocumentDraft(
         key=key,
         title=header.title,

@@ -13,7 +13,18 @@ from parlour.models import spend
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import built_in_tools, front_matter, model_validation, store
 from parlour.packs.drafts import LINK_HOSTS_SETTING, PLAYS_ON_SETTING, TOOL_HOSTS_SETTING
-from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
+from parlour.packs.format import (
+    HEADER_FIELDS,
+    Agent,
+    Binding,
+    DocumentHeader,
+    EntityType,
+    Human,
+    Record,
+    Team,
+    Tenant,
+    Tool,
+)
 from parlour.packs.items import ConfigKind
 from parlour.packs.pack_model import PackModel
 from parlour.packs.pack_parser import SCENES_FOLDER, TENANT_FILE
@@ -139,7 +150,7 @@ def _record_fields(entity: RecordDraft, edges: Sequence[LinkDraft], path: str) -
 
 
 def _document_file(document: DocumentDraft) -> str:
-    own: JsonObject = {name: document.metadata[name] for name in ("date", "author") if name in document.metadata}
+    own: JsonObject = {name: document.metadata[name] for name in HEADER_FIELDS if name in document.metadata}
     metadata = {name: value for name, value in document.metadata.items() if name not in own}
     row: JsonObject = {
         "title": document.title,

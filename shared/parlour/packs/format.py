@@ -675,6 +675,10 @@ class Record(PackModel):
     links: tuple[RecordLink, ...] = Field(default=(), description="Links to other records.")
 
 
+HEADER_FIELDS = ("date", "author", "written_by_others")
+"""Fields of a document's header that its row has among the metadata."""
+
+
 class DocumentHeader(PackModel):
     """What is known about a document besides its text."""
 
@@ -686,6 +690,10 @@ class DocumentHeader(PackModel):
         default="", description="Its date, as 2026-02-17 or 2026-02-17T09:30."
     )
     author: ShortText = Field(default="", description="Who wrote it.")
+    written_by_others: bool = Field(
+        default=False,
+        description="Whether others wrote it: after reading it, calls that change something ask a person.",
+    )
     metadata: dict[Identifier, Scalar] = Field(default={}, description="Anything else that is known about it, by key.")
 
 

@@ -4,16 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from parlour.infra.errors import PackProblem
 from parlour.packs import built_in_types
-from parlour.packs.format import EntityType, Property, Record
+from parlour.packs.format import HEADER_FIELDS, EntityType, Property, Record
 from parlour.packs.pack_parser import ParsedPack
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.records.built_in_types import BUILT_IN_TYPES
 from parlour.records.properties import SOURCES_PROPERTY, is_reserved, value_problem
 from parlour.records.record import PROJECT_TYPE
 from parlour.text.spelling_suggestions import closest_option, did_you_mean, list_options
-
-_HEADER_FIELDS = frozenset({"date", "author"})
-"""What a document's header has fields for; its row has them among the metadata."""
 
 
 def find_record_problems(reading: ParsedPack) -> Iterator[PackProblem]:
@@ -41,7 +38,7 @@ def find_record_problems(reading: ParsedPack) -> Iterator[PackProblem]:
         entity = document.header.entity
         if entity and (message := known.missing_message(entity)):
             yield reading.yaml_by_file[f"documents/{key}"].problem_at(("entity",), message)
-        for name in sorted(_HEADER_FIELDS & document.header.metadata.keys()):
+        for name in sorted(frozenset(HEADER_FIELDS) & document.header.metadata.keys()):
             yield reading.yaml_by_file[f"documents/{key}"].problem_at(
                 ("metadata", name), f"use the field `{name}` instead"
             )

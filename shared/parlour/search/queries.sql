@@ -300,3 +300,12 @@ SELECT s.number, s.row_id, s.title, s.locator
   JOIN context_rows r ON (r.tenant_id, r.id) = (s.tenant_id, s.row_id) AND r.classification <= %(clearance)s
  WHERE s.session_id = %(session_id)s
  ORDER BY s.number;
+
+-- name: has_text_of_others
+-- Whether one of some rows is of a file or a document that others than the tenant wrote.
+SELECT EXISTS (
+    SELECT
+      FROM context_rows r
+      LEFT JOIN files f ON (f.tenant_id, f.id) = (r.tenant_id, r.file_id)
+      LEFT JOIN documents d ON (d.tenant_id, d.id) = (r.tenant_id, r.document_id)
+     WHERE r.id = ANY(%(row_ids)s) AND (f.written_by_others OR d.metadata @> '{"written_by_others": true}'));

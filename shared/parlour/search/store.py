@@ -135,3 +135,7 @@ def assign_numbers(tx: Transaction, session_id: UUID, rows: Sequence[SearchResul
 
 def list_numbered_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[NumberedSource]:
     return tx.all(SQL["list_numbered_sources"], NumberedSource, session_id=session_id, clearance=clearance)
+
+
+def has_text_of_others(tx: Transaction, row_ids: Sequence[UUID]) -> bool:
+    return bool(tx.value(SQL["has_text_of_others"], row_ids=list(row_ids)))

@@ -112,3 +112,25 @@ def test_all_files_are_listed_page_by_page_and_found_by_name(client: TestClient,
     found = client.get("/v1/files", params={"text": "PLAN"}, headers=headers).json()["files"]
     assert {one["name"] for one in found} == {"crane plan.txt", "site plan.txt"}
     assert client.get("/v1/files", params={"cursor": "x"}, headers=headers).status_code == 422
+
+
+def test_a_file_is_by_others_until_an_editor_says_that_it_is_the_tenants_own(
+    client: TestClient, queues: FakeQueues, editor: dict[str, str]
+) -> None:
+    own = {"written_by_others": False}
+    assert started(client, editor)["file"]["written_by_others"] is True
+    begun = started(client, editor, **own)
+    path = f"/v1/files/{begun['file']['id']}"
+
+    def complete(upload: dict[str, Any], **body: object) -> bool:
+        queues.bucket.post(UploadForm(**upload["upload"]), sample_files.make_contract_pdf())
+        done = client.post(f"{path}/complete", json={"version": upload["version"], **body}, headers=editor).json()
+        return bool(done["written_by_others"])
+
+    def start_version() -> dict[str, Any]:
+        begun: dict[str, Any] = client.post(f"{path}/versions", json={"size_bytes": 10}, headers=editor).json()
+        return begun
+
+    assert not complete(begun)
+    assert complete(start_version()), "nobody said who wrote the new version"
+    assert not complete(start_version(), **own)

@@ -146,7 +146,13 @@ def read_mail(conversation: ConversationHarness) -> list[JsonObject]:
 
 
 class _Office:
+    """A system outside of Parlour, whose mail others write."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
     def call(self, _context: ToolContext, _tool: Tool, _arguments: JsonObject, /) -> JsonObject:
+        self.calls += 1
         return {"mail": MAIL}
 
     def lookup(self, _context: ToolContext, _tool: Tool, /) -> JsonObject | None:
@@ -220,3 +226,46 @@ def test_after_a_trusted_tools_result_records_are_verified(conversation: Convers
     create = tool_call("create_entity", "make", kind="risk", name="Wanted", properties=RISK)
     say(conversation, conversation.create_visitor(), mail, create)
     assert conversation.query("SELECT unverified_by FROM entities WHERE name = 'Wanted'") == [(None,)]
+
+
+def page_after(conversation: ConversationHarness, visitor: Principal, *reads: list[JsonObject]) -> bool:
+    """Return whether a tool outside was called after some reads, without a question."""
+    office = _Office()
+    conversation.extra_endpoints = {"office": office}
+    conversation.add_tool("page", lambda _context, _arguments: {})
+    conversation.query("UPDATE tools SET endpoint = 'office:page' WHERE name = 'page' RETURNING id")
+    say(conversation, visitor, *reads, tool_call("page", "page", message="stop all work"))
+    return office.calls > 0
+
+
+def mark_documents(conversation: ConversationHarness) -> None:
+    """Say that others wrote the documents."""
+    conversation.query("""UPDATE documents SET metadata = metadata || '{"written_by_others": true}' RETURNING id""")
+
+
+def test_an_order_in_a_document_that_others_wrote_asks(conversation: ConversationHarness) -> None:
+    search = search_call("crack C4")
+    assert page_after(conversation, conversation.create_visitor(), search)
+    mark_documents(conversation)
+    visitor = conversation.create_visitor()
+    assert not page_after(conversation, visitor, search)
+    assert not page_after(conversation, visitor), "the history has the turn that read it"
+    assert page_after(conversation, conversation.create_visitor()), "nothing was read"
+
+
+@pytest.mark.parametrize("written_by_others", [True, False])
+def test_an_order_in_an_uploaded_file_asks_unless_an_editor_said_that_it_is_the_tenants_own(
+    conversation: ConversationHarness, written_by_others: bool
+) -> None:
+    conversation.query(
+        "INSERT INTO files (tenant_id, id, name, media_type, object_key, size_bytes, state, written_by_others,"
+        " created_by, created_at, updated_at)"
+        " VALUES (current_tenant(), gen_random_uuid(), 'mail.eml', 'message/rfc822', 'x', 1,"
+        f" 'ready', {written_by_others}, 'member', now(), now()) RETURNING id"
+    )
+    conversation.query(
+        "UPDATE context_rows SET document_id = NULL, kind = 'file_chunk', file_id = (SELECT id FROM files)"
+        " WHERE kind = 'document_chunk' RETURNING id"
+    )
+    visitor = conversation.create_visitor()
+    assert page_after(conversation, visitor, search_call("crack C4")) is not written_by_others

@@ -33,7 +33,7 @@ Team = Annotated[str, Query(max_length=63, description="a team's slug")]
 def start_upload(wanted: NewUpload, caller: Editor) -> UploadStarted:
     """Say what will be uploaded; the answer is a form to POST it with (multipart, the fields first, then `file`)."""
     services = caller.dependencies
-    new = NewFile(wanted.name, wanted.size_bytes, wanted.about, wanted.team, wanted.classification)
+    new = NewFile(**wanted.model_dump(exclude={"media_type"}))
     file_id = uuid7(caller.now)
     with caller.transaction() as tx:
         started = uploads.start_upload(caller.principal, tx, services.upload_bucket, new, caller.now, file_id)
@@ -60,7 +60,7 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
             database,
             services.upload_bucket,
             services.ingest_queue,
-            uploads.UploadedVersion(file_id, said.version, said.name),
+            uploads.UploadedVersion(file_id, said.version, said.name, said.written_by_others),
             caller.now,
         )
     return FileView.model_validate(file)

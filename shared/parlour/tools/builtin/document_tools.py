@@ -14,6 +14,7 @@ from parlour.search.citation_numbers import assign_numbers
 from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, search
 from parlour.search.index.embedders import Embedder, Vector, embed_query
 from parlour.search.results import SearchResult
+from parlour.search.text_of_others import mark_text_of_others
 from parlour.text.spelling_suggestions import did_you_mean
 from parlour.tools.builtin.model_arguments import require_records, text_argument, translate_errors
 from parlour.tools.run import BuiltinTool, ToolContext
@@ -174,6 +175,7 @@ def _get_document(context: ToolContext, arguments: JsonObject) -> JsonObject:
         said |= {"heading": " > ".join(page.heading)} if page.heading else {}
         said |= {"contents": page.text}
         said |= {} if page.next_start is None else {"next": page.next_start}
+        said = mark_text_of_others(tx, [source] if source else [], said)
         return said if start or section or page.next_start is None else {**said, "sections": _sections(content)}
 
     return context.database.run(context.principal, look)

@@ -15,6 +15,7 @@ from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, sear
 from parlour.search.index.embedders import Embedder, Vector, embed_texts
 from parlour.search.query_expansion import expand_query, select_expansion
 from parlour.search.results import SearchResult
+from parlour.search.text_of_others import mark_text_of_others
 from parlour.tools.builtin.definitions import SEARCH_KNOWLEDGE
 from parlour.tools.builtin.model_arguments import require_records, text_argument, translate_errors
 from parlour.tools.run import BuiltinTool, ToolContext
@@ -43,7 +44,7 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
         wanted = expand_query(query, previous)
         vectors = _embed(embedder, list(dict.fromkeys([wanted, query])), context)
 
-        def look(tx: Transaction) -> tuple[list[SearchResult], Mapping[UUID, int]]:
+        def look(tx: Transaction) -> JsonObject:
             scope = _scope(context, tx, arguments)
             found = search(
                 context.principal,
@@ -55,13 +56,13 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
                 limit=limit,
                 team_id=context.team_id,
             )
-            return found, assign_numbers(tx, context.session_id, found, context.fencing_token)
+            numbers = assign_numbers(tx, context.session_id, found, context.fencing_token)
+            documents: list[Json] = [_result_json(numbers[row.row_id], row) for row in found if row.row_id in numbers]
+            return mark_text_of_others(tx, found, {"documents": documents})
 
         with translate_errors("of"):
-            rows, numbers = context.database.run(context.principal, look)
-        documents: list[Json] = [_result_json(numbers[row.row_id], row) for row in rows if row.row_id in numbers]
-        found: JsonObject = {"documents": documents}
-        if not documents:
+            found: JsonObject = context.database.run(context.principal, look)
+        if not found["documents"]:
             found["hint"] = _NO_RESULTS_IN_SCOPE if _scope_arguments(arguments) != ("workspace", "") else _NO_RESULTS
         return {**found, "searched_for": wanted} if wanted != query else found
 

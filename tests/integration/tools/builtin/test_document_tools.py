@@ -13,6 +13,7 @@ from parlour.documents.pack_import import DocumentDraft
 from parlour.documents.projects import create_project
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json
+from parlour.infra.queries import Query
 from parlour.records.record import RecordInput
 from parlour.tools.builtin.document_tools import DOCUMENT_TOOLS, PAGE_CHARS, document_tools
 from parlour.tools.python_endpoint import PythonEndpoint
@@ -96,6 +97,21 @@ def test_a_long_list_is_read_on(tower: KnowledgeTenant) -> None:
     assert len(first["documents"]) + len(rest["documents"]) == 49
     newest = told(tower, "list_documents")
     assert len(told(tower, "list_documents", cursor=newest["next_cursor"])["documents"]) == 9
+
+
+_MARK_CURING = Query(
+    "test.mark",
+    "Others wrote it.",
+    """UPDATE documents SET metadata = '{"written_by_others": true}' WHERE key = 'curing'""",
+)
+
+
+def test_the_text_of_others_is_marked_where_it_is_read(tower: KnowledgeTenant) -> None:
+    assert "written_by_others" not in told(tower, "get_document", document="document/curing")
+    with tower.database.transaction(tower.principal) as tx:
+        tx.run(_MARK_CURING)
+    assert told(tower, "get_document", document="document/curing")["written_by_others"] is True
+    assert "written_by_others" not in told(tower, "get_document", document="document/method")
 
 
 def test_a_document_is_read_page_by_page_without_a_gap(tower: KnowledgeTenant) -> None:

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { body } from "../../../api/client";
 import { api, hasRole } from "../../../api/sign_in";
 import { to, toRecord } from "../../../shell/router";
@@ -28,7 +28,8 @@ interface FileListProps {
 
 /** Files with their states; editors add files and new versions, and delete. */
 export function FileList({ files, about, isMixed = false, chosen, page, onChange }: FileListProps) {
-  const { uploads, start, dismiss } = useUploads(about, onChange);
+  const [isOwnText, setIsOwnText] = useState(false);
+  const { uploads, start, dismiss } = useUploads(about, !isOwnText, onChange);
   const takeAll = (chosenFiles: FileList | null | undefined) => {
     for (const file of chosenFiles ?? []) {
       start(file, isMixed ? undefined : files.find(({ name }) => name === file.name));
@@ -74,6 +75,12 @@ export function FileList({ files, about, isMixed = false, chosen, page, onChange
         ))}
       </ul>
       {!files.length && !uploads.length && <p class="soft">No files yet.</p>}
+      {hasRole("editor") && (
+        <label class="check">
+          <input type="checkbox" checked={isOwnText} onChange={(event) => setIsOwnText(event.currentTarget.checked)} />
+          Written by us: agents may act on what these files say without asking
+        </label>
+      )}
       {hasRole("editor") && (
         <label
           class="records-drop"

@@ -26,8 +26,8 @@ interface Uploads {
 
 let lastId = 0;
 
-/** Upload files about a record, or for everybody; `onArrived` is called for each that arrived. */
-export function useUploads(about: string, onArrived: () => void): Uploads {
+/** Upload files about a record, or for everybody, written by others or not; `onArrived` is called for each that arrived. */
+export function useUploads(about: string, writtenByOthers: boolean, onArrived: () => void): Uploads {
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const change = (id: number, values: Partial<Upload>) =>
     setUploads((before) => before.map((upload) => (upload.id === id ? { ...upload, ...values } : upload)));
@@ -39,12 +39,22 @@ export function useUploads(about: string, onArrived: () => void): Uploads {
             params: { path: { file_id: existing.id } },
             body: { name: file.name, size_bytes: file.size },
           })
-        : api.POST("/v1/files", { body: { name: file.name, size_bytes: file.size, ...(about ? { about } : {}) } }),
+        : api.POST("/v1/files", {
+            body: {
+              name: file.name,
+              size_bytes: file.size,
+              written_by_others: writtenByOthers,
+              ...(about ? { about } : {}),
+            },
+          }),
     );
     await sendFile(started.upload, file, (part) => change(id, { part }));
     const params = { path: { file_id: started.file.id } };
     await body(
-      api.POST("/v1/files/{file_id}/complete", { params, body: { version: started.version, name: file.name } }),
+      api.POST("/v1/files/{file_id}/complete", {
+        params,
+        body: { version: started.version, name: file.name, written_by_others: writtenByOthers },
+      }),
     );
   };
   const start = (file: File, existing?: FileView) => {
