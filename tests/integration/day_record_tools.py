@@ -50,7 +50,8 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
     with conversation.database.transaction(somebody) as tx:
         crud.create_record(somebody, tx, RecordInput("risk", "Reported", properties=_RISK), conversation.clock(), "day")
     with conversation.database.transaction(conversation.admin) as tx:
-        (reported,) = crud.list_records(conversation.admin, tx, RecordQuery(only_unverified=True)).records
+        unverified = crud.list_records(conversation.admin, tx, RecordQuery(only_unverified=True)).records
+        (reported,) = (record for record in unverified if record.name == "Reported")
         crud.accept_record(conversation.admin, tx, reported.id, conversation.clock())
     ((updated,),) = conversation.query("SELECT turn_id FROM agent_writes WHERE action = 'update'")
     with conversation.database.transaction(conversation.admin) as tx:
