@@ -739,8 +739,8 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
  LIMIT %(most)s;
 
 -- name: has_read_text_of_others
--- Whether a tool call of some turns read a file or a document that others than the tenant wrote.
-SELECT EXISTS (SELECT FROM tool_calls c WHERE c.turn_id = ANY(%(turn_ids)s) AND c.result ? 'written_by_others');
+-- A tool call of some turns that read a file or a document that others than the tenant wrote.
+SELECT id FROM tool_calls WHERE turn_id = ANY(%(turn_ids)s) AND result ? 'written_by_others' LIMIT 1;
 
 -- name: read_shown_level
 -- The highest classification among the record that a conversation is about, the sources that it has given numbers to,

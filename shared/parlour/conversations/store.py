@@ -564,7 +564,7 @@ def _row_columns(record: object) -> dict[str, object]:
 
 
 def has_read_text_of_others(tx: Transaction, turn_ids: Sequence[UUID]) -> bool:
-    return bool(tx.value(SQL["has_read_text_of_others"], turn_ids=list(turn_ids)))
+    return tx.value(SQL["has_read_text_of_others"], turn_ids=list(turn_ids)) is not None
 
 
 def read_shown_level(tx: Transaction, session_id: UUID, turn_id: UUID) -> int:

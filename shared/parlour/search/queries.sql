@@ -302,10 +302,10 @@ SELECT s.number, s.row_id, s.title, s.locator
  ORDER BY s.number;
 
 -- name: has_text_of_others
--- Whether one of some rows is of a file or a document that others than the tenant wrote.
-SELECT EXISTS (
-    SELECT
-      FROM context_rows r
-      LEFT JOIN files f ON (f.tenant_id, f.id) = (r.tenant_id, r.file_id)
-      LEFT JOIN documents d ON (d.tenant_id, d.id) = (r.tenant_id, r.document_id)
-     WHERE r.id = ANY(%(row_ids)s) AND (f.written_by_others OR d.metadata @> '{"written_by_others": true}'));
+-- One of some rows that is of a file or a document that others than the tenant wrote.
+SELECT r.id
+  FROM context_rows r
+  LEFT JOIN files f ON (f.tenant_id, f.id) = (r.tenant_id, r.file_id)
+  LEFT JOIN documents d ON (d.tenant_id, d.id) = (r.tenant_id, r.document_id)
+ WHERE r.id = ANY(%(row_ids)s) AND (f.written_by_others OR d.metadata @> '{"written_by_others": true}')
+ LIMIT 1;

@@ -138,4 +138,4 @@ def list_numbered_sources(tx: Transaction, session_id: UUID, clearance: int) -> 
 
 
 def has_text_of_others(tx: Transaction, row_ids: Sequence[UUID]) -> bool:
-    return bool(tx.value(SQL["has_text_of_others"], row_ids=list(row_ids)))
+    return tx.value(SQL["has_text_of_others"], row_ids=list(row_ids)) is not None
