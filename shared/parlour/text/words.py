@@ -13,7 +13,7 @@ _LETTER = (
 
 _WORD_PART = re.compile(rf"{_LETTER}+")
 _WHOLE_WORD = re.compile(rf"{_LETTER}+(?:[-@.+'\u2019_/&]{_LETTER}+)*")
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_ORDINAL = re.compile(r"(?<!\d)(\d++)(?:st|nd|rd|th)")
 _THOUSANDS_MARK = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d)")
 
 

@@ -1,6 +1,6 @@
 """Checks of a model's answer against the user's own messages: accepted facts and episodes, and rejections. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -57,8 +57,11 @@ class CheckedAnswer:
     doubted_ids: tuple[UUID, ...] = ()
 
     def with_reviews(self, result: ReviewResult) -> "CheckedAnswer":
-        """Return the answer after the second look. Values that exclude each other are rejected, supported or not."""
-        proposed = (*self.candidates, *result.candidates)
+        """Return the answer after the second look. Values that exclude each other are rejected, supported or not.
+
+        What is over comes before what holds: both may be of one key.
+        """
+        proposed = sorted((*self.candidates, *result.candidates), key=lambda one: not one.is_retraction)
         excluded = [one for one in proposed if any(_excludes(one, other) for other in proposed)]
         contradicting = (
             RejectedFact(one.key, "contradicting", "", one.confidence, one.message_ids, one.origin, one.answers)
@@ -92,13 +95,11 @@ def check_answer(
             proposed.append((found, item.line_number))
         else:
             refusals.append(found)
-    reviews: list[Review] = []
-    for candidate, number in proposed:
-        review = _find_review(candidate, number, [one for one, _ in proposed], known)
-        if review is None:
-            candidates.append(candidate)
-        else:
-            reviews.append(review)
+    pairs = _pair_endings([one for one, _ in proposed], known)
+    paired = {id(ending) for ending, _ in pairs.values()}
+    proposed = [(one, number) for one, number in proposed if id(one) not in paired]
+    reviews = {id(review.candidate): review for review in _find_reviews(proposed, pairs, known)}
+    candidates += [one for one, _ in proposed if id(one) not in reviews]
     episodes: list[NewEpisode] = []
     for told in answer.episodes:
         kept = _check_episode(told, by_number, window)
@@ -107,7 +108,10 @@ def check_answer(
         else:
             refusals.append(kept)
     return CheckedAnswer(
-        tuple(candidates), tuple(replace(one, origin=origin) for one in refusals), tuple(episodes), tuple(reviews)
+        tuple(candidates),
+        tuple(replace(one, origin=origin) for one in refusals),
+        tuple(episodes),
+        tuple(reviews.values()),
     )
 
 
@@ -177,6 +181,21 @@ def _end_of_day(item: ProposedFact) -> datetime | None:
     return datetime.combine(item.until, time(), UTC) + timedelta(days=1) if item.until else None
 
 
+def _find_reviews(
+    proposed: Sequence[tuple[FactCandidate, int]],
+    pairs: Mapping[int, tuple[FactCandidate, tuple[KnownFact, ...]]],
+    known: Sequence[KnownFact],
+) -> Iterator[Review]:
+    """Yield the second looks that the candidates need; the end that belongs to a new value is looked at with it."""
+    every = [one for one, _ in proposed]
+    for candidate, number in proposed:
+        ending, old = pairs.get(id(candidate), (None, ()))
+        if old:
+            yield Review(candidate, number, old, ending)
+        elif review := _find_review(candidate, number, every, known):
+            yield review
+
+
 def _find_review(
     candidate: FactCandidate,
     line_number: int,
@@ -207,13 +226,40 @@ def _find_review(
     return None
 
 
+def _pair_endings(
+    proposed: Sequence[FactCandidate], known: Sequence[KnownFact]
+) -> dict[int, tuple[FactCandidate, tuple[KnownFact, ...]]]:
+    """Return each end that belongs to a new value with the known facts that it means, by the id of the new candidate:
+    one message says that an old value of a key is over, and what holds instead.
+
+    An end that means the new value contradicts it, and is no part of a change.
+    """
+    live = [fact for fact in known if fact.is_live]
+    pairs: dict[int, tuple[FactCandidate, tuple[KnownFact, ...]]] = {}
+    for ending in proposed:
+        if not ending.is_retraction or fact_keys.has_several_values(ending.key):
+            continue
+        meant = merge_rules.retracted_facts(ending, live)
+        for one in proposed:
+            if one.is_retraction or (one.key, one.message_ids) != (ending.key, ending.message_ids):
+                continue
+            old = [fact for fact in meant if not merge_rules.is_same_value(fact.value, one.value)]
+            is_contradiction = (
+                len(old) < len(meant) if not ending.value else merge_rules.is_same_value(ending.value, one.value)
+            )
+            if not is_contradiction:
+                pairs.setdefault(id(one), (ending, tuple(old)))
+    return pairs
+
+
 def _excludes(one: FactCandidate, other: FactCandidate) -> bool:
     """Return whether two statements of one message cannot both be so: that a value holds and is over, or two values of
     a key of which a person has exactly one."""
     if one is other or (one.key, one.message_ids) != (other.key, other.message_ids):
         return False
     if one.is_retraction != other.is_retraction:
-        return not one.value or not other.value or merge_rules.is_same_value(one.value, other.value)
+        is_bare = not (one.value and other.value) and not fact_keys.has_several_values(one.key)
+        return is_bare or merge_rules.is_same_value(one.value, other.value)
     if one.is_retraction or one.key not in fact_keys.EXCLUSIVE_KEYS:
         return False
     return not (

@@ -48,12 +48,14 @@ _MAX_MESSAGE_CHARS, _MAX_EARLIER_CHARS, _EARLIER_LINES = 500, 120, 2
 class Review:
     """A proposal that gets a second look: its line, and the known facts that it would change or end.
 
-    A change is two notes: that the new value holds, and that the old one is over.
+    A change is two notes: that the new value holds, and that the old one is over. `ending` is the proposal of the same
+    message that says which ones are over; each of the two notes decides for itself then.
     """
 
     candidate: FactCandidate
     line_number: int
     present: tuple[KnownFact, ...] = ()
+    ending: FactCandidate | None = None
 
     @property
     def notes(self) -> list[str]:
@@ -113,8 +115,9 @@ def apply_answers(reviews: Sequence[Review], answers: Sequence[SecondAnswer]) ->
     doubted: list[UUID] = []
     for review in reviews:
         one, (answer, *of_old) = review.candidate, [next(remaining) for _ in review.notes]
-        is_beside = answer == "supports" and any(other != "supports" for other in of_old)
-        heard = ModelAnswers(one.answers.first if one.answers else {}, of_old[0] if is_beside else answer)
+        is_over = all(other == "supports" for other in of_old)
+        is_beside = answer == "supports" and (not is_over or review.ending is not None)
+        heard = _heard(one, of_old[0] if is_beside and of_old else answer)
         if answer == "supports":
             confidence = max(one.confidence, MIN_CERTAINTY)
             candidates.append(replace(one, answers=heard, confidence=confidence, stands_beside=is_beside))
@@ -122,9 +125,16 @@ def apply_answers(reviews: Sequence[Review], answers: Sequence[SecondAnswer]) ->
             rejected.append(
                 RejectedFact(one.key, _REJECTIONS[answer], "", one.confidence, one.message_ids, one.origin, heard)
             )
-        if is_beside or answer == "unclear":
+        if review.ending is not None and is_over:
+            ended = replace(review.ending, answers=_heard(review.ending, "supports"))
+            candidates += [replace(ended, value=fact.value) for fact in review.present]
+        elif answer == "unclear" or (answer == "supports" and not is_over):
             doubted += [fact.id for fact in review.present]
     return ReviewResult(tuple(candidates), tuple(rejected), tuple(doubted))
+
+
+def _heard(candidate: FactCandidate, second: SecondAnswer) -> ModelAnswers:
+    return ModelAnswers(candidate.answers.first if candidate.answers else {}, second)
 
 
 def _render_context(line: MessageLine, window: ExtractionWindow) -> list[str]:

@@ -183,10 +183,12 @@ def _retraction_verdict(candidate: FactCandidate, live: Sequence[KnownFact]) -> 
 
 
 def _is_from_before(candidate: FactCandidate, fact: KnownFact) -> bool:
-    """Return whether the candidate was said before a fact of its key ended, and would bring it back."""
+    """Return whether the candidate was said before a fact of its key ended, and would bring it back. The words that end
+    a value may tell the next one."""
     if fact.valid_until is None or candidate.stated_at > fact.valid_until:
         return False
-    return fact.member is None or is_same_value(fact.value, candidate.value)
+    is_only_value = fact.member is None and candidate.stated_at < fact.valid_until
+    return is_only_value or is_same_value(fact.value, candidate.value)
 
 
 def _same_subject_verdict(candidate: FactCandidate, fact: KnownFact) -> MergeVerdict | None:

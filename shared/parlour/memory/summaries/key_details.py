@@ -41,7 +41,7 @@ _WEEKDAYS_AND_TIMES = (
     re.compile(rf"(?<![^\W\d_])(?:{'|'.join(WEEKDAY_NAMES)})(?![^\W\d_])", re.IGNORECASE),
     re.compile(r"(?<!\d)\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]\.?m\b\.?)|(?<![\d:])\d{1,2}:\d{2}(?![\d:])", re.IGNORECASE),
 )
-_ADDRESSES = re.compile(r"https?://[^\s<>\"']+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ADDRESSES = re.compile(r"https?://[^\s<>\"']+|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
 _PHONE = re.compile(r"(?<![A-Za-z0-9+])\+?\d[\d ()/-]{7,}\d(?![A-Za-z0-9])")
 _CODE = re.compile(
     r"(?<![A-Za-z0-9_#])#?(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?![A-Za-z0-9_])"
