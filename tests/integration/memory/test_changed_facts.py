@@ -119,7 +119,7 @@ def known_facts(talk: ExtractionConversation) -> set[tuple[str, str]]:
     return {(str(key), str(value)) for key, value in rows}
 
 
-@pytest.mark.parametrize("name", ["changed_facts.json"])
+@pytest.mark.parametrize("name", ["changed_facts.json", "changed_facts_of_others.json"])
 def test_what_replaces_a_fact_is_known_and_nothing_else_ends(conversation: ConversationHarness, name: str) -> None:
     unknown, outdated, lost, tried = [], [], [], 0
     for change in read_changes(name):

@@ -37,6 +37,9 @@ _MASK = "|"
 _CONTEXT_SEPARATOR = " | "
 """Between a weekday or an hour and what it is said of: by itself it tells nothing."""
 
+#: Characters of a sentence that are read at once: each detail is looked for in all of them.
+_MAX_SENTENCE_CHARS = 1_000
+
 _WEEKDAYS_AND_TIMES = (
     re.compile(rf"(?<![^\W\d_])(?:{'|'.join(WEEKDAY_NAMES)})(?![^\W\d_])", re.IGNORECASE),
     re.compile(r"(?<!\d)\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]\.?m\b\.?)|(?<![\d:])\d{1,2}:\d{2}(?![\d:])", re.IGNORECASE),
@@ -107,8 +110,10 @@ def key_details(text: str) -> list[KeyDetail]:
     """Return the details of a text that must survive, each value once, in the order of the text."""
     found: dict[tuple[str, str], KeyDetail] = {}
     for sentence in stripped_sentences(text):
-        for one in _sentence_details(" ".join(sentence.split())):
-            found.setdefault((one.kind, one.value), one)
+        words = " ".join(sentence.split())
+        for start in range(0, len(words), _MAX_SENTENCE_CHARS):
+            for one in _sentence_details(words[start : start + _MAX_SENTENCE_CHARS]):
+                found.setdefault((one.kind, one.value), one)
         if len(found) >= _MAX_DETAILS:
             break
     return [*found.values()][:_MAX_DETAILS]
