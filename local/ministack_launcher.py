@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Callable
@@ -30,6 +31,8 @@ class LayerZip(zipfile.ZipFile):
     """A zip file that, when it is a layer's, is extracted once and linked to afterwards."""
 
     cache_folder: Path
+    #: One extraction at a time: workers that start together would each write 10,000 files, and time out over it.
+    extracting = threading.Lock()
 
     def __init__(self, file: str, *args: Any, **named: Any) -> None:
         super().__init__(file, *args, **named)
@@ -52,13 +55,14 @@ class LayerZip(zipfile.ZipFile):
 
     def _extracted_copy(self) -> Path:
         copy = self.cache_folder / hashlib.sha256(self._file.read_bytes()).hexdigest()
-        if not copy.exists():
-            unpacked = Path(tempfile.mkdtemp(dir=self.cache_folder, prefix="unpacking-"))
-            super().extractall(unpacked, super().namelist())
-            try:
-                unpacked.rename(copy)
-            except OSError:  # somebody else was quicker
-                shutil.rmtree(unpacked, ignore_errors=True)
+        with self.extracting:
+            if not copy.exists():
+                unpacked = Path(tempfile.mkdtemp(dir=self.cache_folder, prefix="unpacking-"))
+                super().extractall(unpacked, super().namelist())
+                try:
+                    unpacked.rename(copy)
+                except OSError:  # another emulator was quicker
+                    shutil.rmtree(unpacked, ignore_errors=True)
         os.utime(copy)
         return copy
 
@@ -90,7 +94,9 @@ def main() -> None:
     LayerZip.cache_folder.mkdir(parents=True, exist_ok=True)
     remove_old_layers(LayerZip.cache_folder, time.time())
     workers = importlib.import_module("ministack.core.lambda_runtime")
-    vars(workers)["zipfile"] = SimpleNamespace(**{**vars(zipfile), "ZipFile": LayerZip})
+    # The emulator catches `zipfile.LargeFileError`, which does not exist: the lookup would hide the actual error.
+    names = {**vars(zipfile), "ZipFile": LayerZip, "LargeFileError": zipfile.LargeZipFile}
+    vars(workers)["zipfile"] = SimpleNamespace(**names)
     functions = importlib.import_module("ministack.services.lambda_svc")
     vars(functions)["acquire_worker"] = wait_for_worker(vars(functions)["acquire_worker"])
     importlib.import_module("ministack.app").main()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ FUNCTIONS_FOLDER = "functions"
 """Where a pack has its Python code. It is not part of what is applied: it runs as a function of its own."""
 
 _SECONDS = 60
+
+#: Where a line of a traceback is: its file and line number.
+_TRACEBACK_PLACE = re.compile(r'^[ ]*File "([^"\n]+)", line (\d+)', re.MULTILINE)
 
 
 def has_functions(pack: Path) -> bool:
@@ -41,7 +45,7 @@ def read_function_tools(pack: Path) -> dict[str, str]:
         )
         tools = json.loads(done.stdout.strip().rpartition("\n")[2])  # the code may print, too
     except subprocess.CalledProcessError as error:
-        raise InvalidPack([_import_problem(error.stderr)]) from None
+        raise InvalidPack([_import_problem(error.stderr, folder)]) from None
     except (subprocess.TimeoutExpired, ValueError):
         message = f"did not list its tools within {_SECONDS} seconds; nothing may run when a module is imported"
         raise InvalidPack([PackProblem(FUNCTIONS_FOLDER, 1, "-", message)]) from None
@@ -50,11 +54,15 @@ def read_function_tools(pack: Path) -> dict[str, str]:
     }
 
 
-def _import_problem(stderr: str) -> PackProblem:
+def _import_problem(stderr: str, folder: Path) -> PackProblem:
     lines = [line for line in stderr.strip().splitlines() if line.strip()]
     last = lines[-1][:300] if lines else "the process ended without a word"
     hint = ""
     if last.startswith("ModuleNotFoundError"):
         hint = "; install its requirements: python -m venv functions/.venv && functions/.venv/bin/pip install -r "
         hint += "functions/requirements.txt"
-    return PackProblem(FUNCTIONS_FOLDER, 1, "-", f"cannot be imported: {last}{hint}")
+    places = [(Path(file), int(line)) for file, line in _TRACEBACK_PLACE.findall(stderr)]
+    own = [(file, line) for file, line in places if file.is_relative_to(folder) and ".venv" not in file.parts]
+    file, line = own[-1] if own else (folder, 1)
+    shown = (Path(FUNCTIONS_FOLDER) / file.relative_to(folder)).as_posix()
+    return PackProblem(shown, line, "-", f"cannot be imported: {last}{hint}")

@@ -1,7 +1,9 @@
 """Layers are unpacked once and linked to; a function's own code is unpacked as always."""
 
 import os
+import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,21 @@ def test_two_workers_read_one_copy_of_a_layer(tmp_path: Path, shelf: Path) -> No
     assert (one / "python" / "room.py").read_text() == "x = 1"
     assert one.resolve() == other.resolve()
     assert len(list(shelf.iterdir())) == 1
+
+
+def test_workers_that_start_together_unpack_a_layer_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked, make_folder = list[str](), tempfile.mkdtemp
+
+    def count(**named: str) -> str:
+        unpacked.append(make_folder(**named))
+        return unpacked[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", count)
+    with ThreadPoolExecutor(16) as workers:
+        layers = list(workers.map(lambda n: unpack(tmp_path / f"worker{n}", "layer_0", "x = 1" * 100_000), range(16)))
+
+    assert len(unpacked) == 1
+    assert len({layer.resolve() for layer in layers}) == 1
 
 
 def test_a_changed_layer_is_another_copy(tmp_path: Path, shelf: Path) -> None:

@@ -44,8 +44,25 @@ def test_code_that_cannot_be_imported_is_a_problem_with_its_cause(pack: Path) ->
     (pack / "functions" / "bell.py").write_text("import not_installed_anywhere")
     with pytest.raises(InvalidPack) as caught:
         folder.read_folder(pack)
-    assert caught.value.problems[0].file == "functions"
+    assert caught.value.problems[0].file == "functions/bell.py"
     assert "No module named 'not_installed_anywhere'; install its requirements" in caught.value.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ({"bell.py": "import parlour\n\ndef ring(:\n"}, ("functions/bell.py", 3)),
+        ({"bell.py": "import chime\n", "chime.py": "VOLUME = 3\nLOUD = VOLUM + 1\n"}, ("functions/chime.py", 2)),
+        ({"bell.py": "import json\njson.loads('{')\n"}, ("functions/bell.py", 2)),
+    ],
+)
+def test_a_mistake_in_the_code_has_its_file_and_line(pack: Path, files: dict[str, str], place: tuple[str, int]) -> None:
+    for name, code in files.items():
+        (pack / "functions" / name).write_text(code)
+    with pytest.raises(InvalidPack) as caught:
+        folder.read_folder(pack)
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.line) == place
 
 
 def test_the_code_does_not_see_this_environment(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
