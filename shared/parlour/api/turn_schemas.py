@@ -54,6 +54,7 @@ class ToolCallView(ResponseModel):
 
     state  unanswered: its worker stopped without an outcome, and another one finds out what became of it.
     heavy  it runs outside the turn and answers later.
+    problem  why it failed: a code, and a sentence where there is one; null when it did not.
     """
 
     id: UUID
@@ -62,6 +63,7 @@ class ToolCallView(ResponseModel):
     state: Literal["reserved", "running", "unanswered", "done", "failed", "unknown"]
     heavy: bool
     latency_ms: int | None
+    problem: str | None
 
 
 class DeliveryView(ResponseModel):

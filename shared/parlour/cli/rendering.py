@@ -130,7 +130,7 @@ def format_time(text: str | None) -> str:
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else ""
 
 
-_TOOL_HEADINGS = ("tool", "outcome", "ms", "id")
+_TOOL_HEADINGS = ("tool", "outcome", "ms", "id", "problem")
 _CALL_HEADINGS = ("model", "outcome", "in", "cached", "written", "out", "first ms", "ms", "cost")
 
 
@@ -183,7 +183,7 @@ def _call_row(call: Mapping[str, Any]) -> Sequence[object]:
 
 def _tool_row(tool: Mapping[str, Any]) -> Sequence[object]:
     took = tool["latency_ms"] if tool["latency_ms"] is not None else ""
-    return tool["name"], tool["state"], took, tool["id"]
+    return tool["name"], tool["state"], took, tool["id"], strip_control_codes(tool["problem"] or "")
 
 
 def _format_dollars(cost: str | None) -> str:

@@ -690,7 +690,9 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state',
                                             CASE WHEN c.state = 'running' AND c.run_until <= now() THEN 'unanswered'
                                                  ELSE c.state END,
-                                            'heavy', c.heavy, 'latency_ms', c.latency_ms)
+                                            'heavy', c.heavy, 'latency_ms', c.latency_ms,
+                                            'problem', CASE WHEN c.state = 'failed'
+                                                            THEN concat_ws(': ', c.code, c.result ->> 'message') END)
                          ORDER BY c.step, c.started_at)
           FROM tool_calls c WHERE c.turn_id = t.id), '[]') AS tool_calls,
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
