@@ -95,6 +95,7 @@ def build_chaos_pack(
     kept = (*_BASE_FILES, *_KNOWLEDGE_FOLDERS) if with_knowledge else _BASE_FILES
     kept = (*kept, _OTHER_DESK) if with_people else kept
     files = {name: text for name, text in folder.read_folder(PACK_FOLDER).items() if name.startswith(kept)}
+    added_tools = ["order_survey", *(["order_crane", "order_hoist"] if with_people else [])]
     mine = {
         **(_HOOK_SECRET if with_people else {"allowed_handoffs: [contract-desk]\n": ""}),
         "slug: northbank": f"slug: {slug}",
@@ -104,6 +105,7 @@ def build_chaos_pack(
         "contracts.northbank": f"contracts.{slug}",
         "\ntools:\n": "\ntools:\n  - order_survey\n",
         "needs_approval: always\n": "",
+        "\ntool_writes:\n": "".join(["\ntool_writes:\n", *(f"  {tool}: {{verified: all}}\n" for tool in added_tools)]),
     }
     for before, after in mine.items():
         files = {name: text.replace(before, after) for name, text in files.items()}
