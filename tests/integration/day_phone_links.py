@@ -72,10 +72,10 @@ def _flood(conversation: ConversationHarness) -> None:
     for number in range(2):
         conversation.send_whatsapp("Hello?", f"flood{number}", sender="+919800000309")
     conversation.query("UPDATE bindings SET limits = '{}' RETURNING id")
-    conversation.query("UPDATE sessions SET lease_until = now() + interval '9 years' RETURNING id")
+    conversation.query('UPDATE sessions SET worker_deadlines = \'{"hangs": "2999-01-01T00:00:00Z"}\' RETURNING id')
     with conversation.database.transaction(conversation.tenant_id) as tx:
         assert store.count_running_turns(tx, uuid7(conversation.clock()), conversation.clock()) > 0
-    conversation.query("UPDATE sessions SET lease_until = NULL RETURNING id")
+    conversation.query("UPDATE sessions SET worker_deadlines = '{}' RETURNING id")
 
 
 def _mistyped(conversation: ConversationHarness, visitor: Principal, link_id: UUID) -> None:
