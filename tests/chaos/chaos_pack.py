@@ -95,7 +95,7 @@ def build_chaos_pack(
     kept = (*_BASE_FILES, *_KNOWLEDGE_FOLDERS) if with_knowledge else _BASE_FILES
     kept = (*kept, _OTHER_DESK) if with_people else kept
     files = {name: text for name, text in folder.read_folder(PACK_FOLDER).items() if name.startswith(kept)}
-    added_tools = ["order_survey", *(["order_crane", "order_hoist"] if with_people else [])]
+    added_tools = ["order_crane", "order_hoist"] if with_people else ["order_survey"]
     mine = {
         **(_HOOK_SECRET if with_people else {"allowed_handoffs: [contract-desk]\n": ""}),
         "slug: northbank": f"slug: {slug}",
