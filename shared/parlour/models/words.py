@@ -14,7 +14,7 @@ _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
 """Combining marks and the Indic scripts: vowel signs belong to their word, the danda does not."""
 
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+(?:[-/.,:'&](?:[^\W_]|[{_MARKS}])+)*")
-_STOP = re.compile(r"[.!?।]+[\"')\]\u201d\u2019]*\s+")
+_STOP = re.compile(r"(?<![.!?।])[.!?।]++[\"')\]\u201d\u2019]*+\s+")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)]|\([a-z0-9]{1,4}\))\s+")
 _HEADING = re.compile(r"^(?:\s{0,3}#{1,6}\s|Subject:)\s*+(.*)$")
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*)(?=\S)([^*\n]+(?:\n[^*\n]+)?)(?<=\S)\1")

@@ -21,6 +21,18 @@ _NEGATIONS = word_list(
 )
 """Words that turn a value round."""
 
+_FIRST_PERSON = word_list(
+    "i i'm im i've ive i'd i'll me my mine myself we we're we've us our ours "
+    "ich mich mir mein meine meinen meinem meiner meins wir uns unser unsere "
+    "yo me mi mis mí mío mía nosotros nos nuestro nuestra je moi mon ma mes nous notre "
+    "main mai mera meri mere mujhe mujhko hum hamara hamari "
+    "मैं मैंने मुझे मुझको मुझसे मेरा मेरी मेरे हम हमारा हमारी हमारे हमें मी मला माझा माझी माझे माझ्या आम्ही आम्हाला आमचा आमची "
+    "நான் என் எனக்கு என்னுடைய எங்கள் நாங்கள்"
+)
+"""Words for oneself, alone or with others."""
+
+_CLAUSE_END = re.compile(r"[,;:!?\u0964\u2013\u2014\n]|\.(?!\S)")
+
 _LONG_NUMBER_DIGITS = 7
 """Digits from which on a figure is a number to be dialled or a date."""
 
@@ -38,6 +50,14 @@ def informative_words(text: str) -> list[str]:
 def is_negated(text: str) -> bool:
     """Return whether the words contain a negation."""
     return any(word in _NEGATIONS for word in words(text))
+
+
+def speaks_of_oneself(quote: str, text: str) -> bool:
+    """Return whether the clauses of the text that the quote stands in have a word for the writer. Languages that leave
+    the pronoun out have none in most of their clauses."""
+    wanted, clauses = normalize(quote), [normalize(clause) for clause in _CLAUSE_END.split(text)]
+    around = [clause for clause in clauses if wanted and wanted in clause] or [quote]
+    return any(word in _FIRST_PERSON or word.partition("'")[0] == "j" for clause in around for word in words(clause))
 
 
 def contains_word(text_words: frozenset[str], word: str) -> bool:

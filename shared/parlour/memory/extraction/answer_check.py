@@ -1,6 +1,6 @@
 """Checks of a model's answer against the user's own messages: accepted facts and episodes, and rejections. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
@@ -21,7 +21,7 @@ from parlour.memory.facts.fact import (
 )
 from parlour.memory.facts.own_text import own_text
 from parlour.text.sensitive_data import is_sensitive
-from parlour.text.word_matching import contains_word, informative_words
+from parlour.text.word_matching import contains_word, informative_words, speaks_of_oneself
 from parlour.text.words import words
 
 #: Decisions about a candidate that change or end what is known.
@@ -89,16 +89,19 @@ def check_answer(
     refusals: list[RejectedFact] = [RejectedFact("", "malformed", "entry") for _ in range(answer.malformed_count)]
     refusals += [RejectedFact("", "too_many") for _ in range(answer.surplus_count)]
     proposed: list[tuple[FactCandidate, int]] = []
+    impersonal: set[int] = set()
     for item in answer.facts:
         found = _check_fact(item, answer.facts, by_number, known, origin)
         if isinstance(found, FactCandidate):
             proposed.append((found, item.line_number))
+            if not speaks_of_oneself(item.quote, own_text(by_number[item.line_number].body)):
+                impersonal.add(id(found))
         else:
             refusals.append(found)
     pairs = _pair_endings([one for one, _ in proposed], known)
     paired = {id(ending) for ending, _ in pairs.values()}
     proposed = [(one, number) for one, number in proposed if id(one) not in paired]
-    reviews = {id(review.candidate): review for review in _find_reviews(proposed, pairs, known)}
+    reviews = {id(review.candidate): review for review in _find_reviews(proposed, pairs, impersonal, known)}
     candidates += [one for one, _ in proposed if id(one) not in reviews]
     episodes: list[NewEpisode] = []
     for told in answer.episodes:
@@ -184,15 +187,19 @@ def _end_of_day(item: ProposedFact) -> datetime | None:
 def _find_reviews(
     proposed: Sequence[tuple[FactCandidate, int]],
     pairs: Mapping[int, tuple[FactCandidate, tuple[KnownFact, ...]]],
+    impersonal: Container[int],
     known: Sequence[KnownFact],
 ) -> Iterator[Review]:
-    """Yield the second looks that the candidates need; the end that belongs to a new value is looked at with it."""
+    """Yield the second looks that the candidates need; the end that belongs to a new value is looked at with it.
+
+    impersonal  ids of the candidates whose words do not name the writer.
+    """
     every = [one for one, _ in proposed]
     for candidate, number in proposed:
         ending, old = pairs.get(id(candidate), (None, ()))
         if old:
             yield Review(candidate, number, old, ending)
-        elif review := _find_review(candidate, number, every, known):
+        elif review := _find_review(candidate, number, every, known, is_impersonal=id(candidate) in impersonal):
             yield review
 
 
@@ -201,11 +208,15 @@ def _find_review(
     line_number: int,
     proposed: Sequence[FactCandidate],
     known: Sequence[KnownFact],
+    *,
+    is_impersonal: bool,
 ) -> Review | None:
-    """Return the second look that a candidate needs which changes or ends something, is critical or uncertain."""
+    """Return the second look that a candidate needs which changes or ends something, is critical, uncertain, or of what
+    everybody has, such as a city or a diet, in words that do not name the writer."""
     live = [fact for fact in known if fact.is_live]
     is_of_group = candidate.answers is not None and candidate.answers.first.get("subject") == "group"
-    is_uncertain = candidate.confidence < second_look.MIN_CERTAINTY or is_of_group
+    may_be_anybodys = is_impersonal and candidate.key in fact_keys.VOCABULARY
+    is_uncertain = candidate.confidence < second_look.MIN_CERTAINTY or is_of_group or may_be_anybodys
     others = [one for one in proposed if one is not candidate and one.key == candidate.key]
     is_denied = any(_excludes(candidate, other) for other in others)
     if candidate.is_retraction:

@@ -106,6 +106,25 @@ def test_a_proposal_that_changes_or_ends_a_fact_or_is_critical_or_uncertain_gets
         assert (len(found.candidates), found.reviews) == (1, ())
 
 
+@pytest.mark.parametrize(
+    ("said", "quote", "is_looked_at"),
+    [
+        ("Maddie's gone vegan now, and I can't cook for her", "gone vegan", True),
+        ("I have gone vegan, Maddie can't cook for me", "gone vegan", False),
+        ("Meine Schwester ist jetzt vegan. Was koche ich ihr?", "jetzt vegan", False),
+        ("Ella es vegan desde enero, yo no", "es vegan", True),
+        ("ती आता vegan आहे", "vegan", True),
+    ],
+)
+def test_what_everybody_has_is_looked_at_twice_in_words_that_do_not_name_the_writer(
+    said: str, quote: str, is_looked_at: bool
+) -> None:
+    found = check(propose("diet", "vegan", 1, quote), said)
+    assert (len(found.reviews) == 1) is is_looked_at
+    hobby = check(propose("about.hobby", "vegan", 1, quote), said)
+    assert hobby.reviews == ()
+
+
 def test_what_an_answer_says_both_ways_is_refused_both_ways() -> None:
     both = [propose("company", "Acme", 1), propose("company", "Acme", 1, polarity="ends")]
     found = check(both, "I work at Acme", known=[make_known_fact("Acme", key="company")])
