@@ -91,7 +91,7 @@ def list_routes(context: typer.Context, as_json: JsonOption = False) -> None:
     terminal.print_renderable(rendering.make_table(("state", "host or number", "binding"), rows))
 
 
-@routes.command("accept", epilog="Example: parlour --tenant northbank routes accept web:chat.example.com")
+@routes.command("accept", epilog="Example: parlour routes accept web:chat.example.com")
 def accept_route(
     context: typer.Context,
     key: Annotated[str, typer.Argument(help="The host or number as `parlour routes list` has it.")],

@@ -237,6 +237,7 @@ for command, panel, example in (
         _PACKS,
         "Examples: parlour apply packs/construction; parlour apply --watch my-pack; parlour apply --undo",
     ),
+    (packs.check, _PACKS, "Example: parlour check packs/construction"),
     (packs.diff, _PACKS, "Example: parlour diff packs/construction"),
     (packs.export, _PACKS, "Example: parlour export my-pack"),
     (prompts.explain, _TALK, "Examples: parlour explain 5fb1b03a; parlour explain 5fb1b03a --diff 0c44e1d2"),

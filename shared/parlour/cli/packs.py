@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +10,13 @@ import typer
 
 from parlour.cli import functions, pack_watch, rendering, secrets, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
-from parlour.infra.errors import InvalidRequest, ParlourError
+from parlour.infra.errors import InvalidPack, InvalidRequest, ParlourError
+from parlour.packs import address_check, budget_check, built_in_tools, pack_warnings
 from parlour.packs import folder as pack_folder
+from parlour.packs.date_shift import validate_on
 from parlour.packs.function_tools import FUNCTIONS_FOLDER
+from parlour.text import token_counter
+from parlour.tools.addresses import PrivateHosts
 
 _COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired", "deleted")
 _SIGNS = {"created": "+", "changed": "~", "deleted": "-", "switched_off": "off"}
@@ -20,6 +25,18 @@ _MAX_VALUE_CHARS = 60
 #: The folder of a pack.
 PackFolder = Annotated[Path, typer.Argument(help="The folder that contains tenant.yaml.")]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete what an earlier pack brought and this one lacks.")]
+
+
+def check(pack: PackFolder) -> None:
+    """Check a pack without a deployment, such as in CI: every mistake with its file and line."""
+    read = built_in_tools.add_built_in_tools(validate_on(pack_folder.read_folder(pack), datetime.now(UTC).date()))
+    if problems := list(budget_check.find_budget_problems(read, token_counter.count_tokens)):
+        raise InvalidPack(problems)
+    # Which private hosts a deployment allows is its own setting: here such an address is no mistake yet.
+    warnings = [*pack_warnings.find_warnings(read), *address_check.find_address_problems(read, PrivateHosts({}))]
+    for warning in warnings:
+        terminal.print_line(rendering.strip_control_codes(f"Warning: {warning}"))
+    terminal.print_line(f"{read.tenant.slug}: the pack is valid; nothing was written")
 
 
 def diff(context: typer.Context, pack: PackFolder, prune: PruneOption = False, as_json: JsonOption = False) -> None:
