@@ -25,7 +25,8 @@ export function FilePage({ id, route }: { id: string; route: Route }) {
     },
     [id],
   );
-  const { uploads, start } = useUploads("", file.reload);
+  // A new version is by others here: who wrote it is said in the list of files.
+  const { uploads, start } = useUploads("", true, file.reload);
   useFilePoll(file.data && [file.data], file.reload);
   const page = route.query.get("page");
   return (
