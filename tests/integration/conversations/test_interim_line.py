@@ -48,7 +48,7 @@ def take(conversation: ConversationHarness, seconds: int, until: str = "SELECT F
 
 def renewed_at(conversation: ConversationHarness, seconds: int) -> str:
     """A statement that finds the lease once it was renewed `seconds` from now."""
-    later = conversation.clock.now + timedelta(seconds=seconds + 15)
+    later = conversation.clock.now + timedelta(seconds=seconds)
     return f"SELECT FROM sessions WHERE lease_until >= '{later.isoformat()}'"
 
 
