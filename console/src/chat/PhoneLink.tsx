@@ -7,19 +7,26 @@ import { useAction } from "../ui/resource";
 import { Notice } from "../ui/states";
 import type { ChatStore } from "./chat_store";
 
-/** Link the conversation with the visitor's WhatsApp number; nothing where the agent is not on WhatsApp. */
+/**
+ * Link the conversation with the visitor's WhatsApp number, or a member's number with the member, whose conversation on the
+ * phone stays apart; nothing where the agent is not on WhatsApp.
+ */
 export function PhoneLink({ store, isLinked }: { store: ChatStore; isLinked: boolean }) {
   const [started, setStarted] = useState<Schema["PhoneLinkStarted"]>();
   const sessionId = store.conversation.value?.session.value?.session_id;
-  if (!store.agent.value?.channels.includes("whatsapp") || !sessionId) return null;
-  if (isLinked) return <p class="soft">Web and WhatsApp share this conversation.</p>;
+  const agent = store.agent.value;
+  if (!agent?.channels.includes("whatsapp") || !sessionId) return null;
+  const isMember = store.member(agent) !== null;
+  if (isLinked && !isMember) return <p class="soft">Web and WhatsApp share this conversation.</p>;
   return (
     <details class="chat-phone-link">
-      <summary>Continue on WhatsApp</summary>
+      <summary>
+        {!isMember ? "Continue on WhatsApp" : isLinked ? "Use another phone" : "Talk by phone as yourself"}
+      </summary>
       {started ? (
         <CodeForm store={store} sessionId={sessionId} started={started} onRestart={() => setStarted(undefined)} />
       ) : (
-        <NumberForm store={store} sessionId={sessionId} onStarted={setStarted} />
+        <NumberForm store={store} sessionId={sessionId} isMember={isMember} onStarted={setStarted} />
       )}
     </details>
   );
@@ -28,10 +35,11 @@ export function PhoneLink({ store, isLinked }: { store: ChatStore; isLinked: boo
 interface NumberFormProps {
   store: ChatStore;
   sessionId: string;
+  isMember: boolean;
   onStarted: (started: Schema["PhoneLinkStarted"]) => void;
 }
 
-function NumberForm({ store, sessionId, onStarted }: NumberFormProps) {
+function NumberForm({ store, sessionId, isMember, onStarted }: NumberFormProps) {
   const [phone, setPhone] = useState("");
   const [consent, setConsent] = useState(false);
   const request = useAction(async () => {
@@ -63,8 +71,10 @@ function NumberForm({ store, sessionId, onStarted }: NumberFormProps) {
           onChange={(event) => setConsent(event.currentTarget.checked)}
         />
         <span>
-          I agree to link my web and WhatsApp messages into one conversation. {store.agent.value?.name} sees and
-          remembers both.
+          {isMember
+            ? "I agree that this number talks as me, with the roles that members have on a phone."
+            : "I agree to link my web and WhatsApp messages into one conversation."}{" "}
+          {store.agent.value?.name} sees and remembers both.
         </span>
       </label>
       <Notice problem={withoutField(request.problem)} />

@@ -40,7 +40,7 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table; `private_door` is whether theirs answers them."""
+    """A row of the table; `private_door` is whether the private agent of the member answers them."""
 
     who: str
     begin: Callable[[ConversationHarness], Talk]
@@ -158,12 +158,25 @@ def test_what_somebody_sees_changes_and_finds_remembered(conversation: Conversat
             crud.create_record(conversation.admin, tx, record, conversation.clock())
     talk = row.begin(conversation)
     if row.who.startswith("owner"):
-        own = """door = 'private', owner = '{"issuer": "https://id.example", "subject": "ines"}'"""
-        conversation.query(f"UPDATE bindings SET {own} WHERE slug = 'site-desk' RETURNING id")
+        make_private(conversation)
     add_fact(conversation, talk.earlier_session, "employer", FIRM)
     assert FIRM in talk.ask([])
     assert highest_seen(talk.ask) == row.sees
     assert changed(conversation, talk.ask) == row.changes
+    make_private(conversation)
+    assert ("open" if is_admitted(conversation, talk.earlier_session) else "closed") == row.private_door
+
+
+def make_private(conversation: ConversationHarness) -> None:
+    """Let the desk answer the member alone."""
+    own = """door = 'private', owner = '{"issuer": "https://id.example", "subject": "ines"}'"""
+    conversation.query(f"UPDATE bindings SET {own} WHERE slug = 'site-desk' RETURNING id")
+
+
+def is_admitted(conversation: ConversationHarness, session: UUID) -> bool:
+    ((user_id, binding_id),) = conversation.query(f"SELECT user_id, binding_id FROM sessions WHERE id = '{session}'")
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        return users.load_access(tx, UUID(str(user_id)), UUID(str(binding_id)), session).is_admitted
 
 
 def test_nobody_reads_or_is_told_what_another_said(conversation: ConversationHarness) -> None:
