@@ -49,6 +49,7 @@ def _amazon(running: ExitStack, cluster: Cluster, name: str) -> dict[str, str]:
         **emulator.client_environment(endpoint),
         "EMBEDDING_URL": endpoint,
         "PUBLIC_URL": endpoint,
+        "ALLOW_OPERATOR_KEY": "true",
         "FILE_READER_FUNCTION": f"{name}-file-reader",
         "MEDIA_BUCKET": _bucket(endpoint, f"{name}-media"),
         "FILES_BUCKET": _bucket(endpoint, f"{name}-files"),

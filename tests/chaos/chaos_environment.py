@@ -379,6 +379,7 @@ def _function_environment(
         "AWS_ENDPOINT_URL_LAMBDA": servers.gateway,
         "FILE_READER_FUNCTION": "file_reader",
         "UNBOUND_WEBHOOK_SECRETS": "allow",
+        "ALLOW_OPERATOR_KEY": "true",
         "DAILY_CAP_USD": "100000",
         "MAX_TENANT_TURNS": "1000",  # killed workers count for as long as their invocation could have lasted
     }

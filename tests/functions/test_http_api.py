@@ -41,6 +41,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database_name: s
         for name, text in texts.items():
             secrets.create_secret(Name=name, SecretString=text)
             monkeypatch.setenv(f"{name.upper()}_SECRET", name)
+        monkeypatch.setenv("ALLOW_OPERATOR_KEY", "true")
         set_environment(HttpApiSettings, monkeypatch, files_bucket="files", media_bucket="media")
         build_http_api.cache_clear()
         yield
