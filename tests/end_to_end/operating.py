@@ -29,7 +29,7 @@ def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response
 
 def upload(world: World, name: str, data: bytes, about: str) -> str:
     """Upload as a browser does: the form from the API, the bytes to the bucket, word to the API. Returns its id."""
-    wanted = {"name": name, "size_bytes": len(data), "about": about}
+    wanted = {"name": name, "size_bytes": len(data), "about": about, "written_by_others": False}
     started = operate(world, "POST", "/v1/files", json=wanted).json()
     form = started["upload"]
     sent = world.talk.client.post(form["url"], data=form["fields"], files={"file": (name, data)})
