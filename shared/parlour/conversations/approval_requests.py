@@ -67,8 +67,14 @@ def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:
     ):
         return True
     past = [UUID(turn.id) for turn in materials.past_turns if turn.tool_messages]
-    return bool(past) and bool(
-        running.dependencies.database.run(running.feed.principal, lambda tx: store.has_read_text_of_others(tx, past))
+    cached = loaded.prompt_builder.cache_state.cached_briefing
+    briefed = [one for item in materials.briefing_candidates for one in (item.source, *item.further_sources)]
+    briefed += cached.sources if cached else ()
+    sources = [UUID(one) for one in sorted({one.id for one in briefed if one.table in {"files", "context_rows"}})]
+    return bool(past or sources) and bool(
+        running.dependencies.database.run(
+            running.feed.principal, lambda tx: store.has_read_text_of_others(tx, past, sources)
+        )
     )
 
 

@@ -741,8 +741,19 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
  LIMIT %(most)s;
 
 -- name: has_read_text_of_others
--- A tool call of some turns that read a file or a document that others than the tenant wrote.
-SELECT id FROM tool_calls WHERE turn_id = ANY(%(turn_ids)s) AND result ? 'written_by_others' LIMIT 1;
+-- A tool call of some turns that read text of others than the tenant, or such a text among some sources of a briefing:
+-- files and rows.
+(SELECT id FROM tool_calls WHERE turn_id = ANY(%(turn_ids)s) AND result ? 'written_by_others' LIMIT 1)
+ UNION ALL
+(SELECT f.id FROM files f WHERE f.id = ANY(%(source_ids)s) AND f.written_by_others LIMIT 1)
+ UNION ALL
+(SELECT r.id
+   FROM context_rows r
+   LEFT JOIN files f ON (f.tenant_id, f.id) = (r.tenant_id, r.file_id)
+   LEFT JOIN documents d ON (d.tenant_id, d.id) = (r.tenant_id, r.document_id)
+  WHERE r.id = ANY(%(source_ids)s) AND (f.written_by_others OR d.metadata @> '{"written_by_others": true}')
+  LIMIT 1)
+LIMIT 1;
 
 -- name: read_shown_level
 -- The highest classification among the record that a conversation is about, the sources that it has given numbers to,

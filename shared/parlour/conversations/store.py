@@ -563,8 +563,10 @@ def _row_columns(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]
 
 
-def has_read_text_of_others(tx: Transaction, turn_ids: Sequence[UUID]) -> bool:
-    return tx.value(SQL["has_read_text_of_others"], turn_ids=list(turn_ids)) is not None
+def has_read_text_of_others(tx: Transaction, turn_ids: Sequence[UUID], source_ids: Sequence[UUID]) -> bool:
+    """Return whether some turns or a briefing show such text. source_ids: the files and rows of the briefing."""
+    found = tx.value(SQL["has_read_text_of_others"], turn_ids=list(turn_ids), source_ids=list(source_ids))
+    return found is not None
 
 
 def read_shown_level(tx: Transaction, session_id: UUID, turn_id: UUID) -> int:

@@ -267,5 +267,9 @@ def test_an_order_in_an_uploaded_file_asks_unless_an_editor_said_that_it_is_the_
         "UPDATE context_rows SET document_id = NULL, kind = 'file_chunk', file_id = (SELECT id FROM files)"
         " WHERE kind = 'document_chunk' RETURNING id"
     )
+    assert page_after(conversation, conversation.create_visitor(), search_call("crack C4")) is not written_by_others
+    project = "(SELECT id FROM entities WHERE key = 'NRS')"
+    conversation.query(f"UPDATE files SET entity_id = {project}, tokens = 10 RETURNING id")
     visitor = conversation.create_visitor()
-    assert page_after(conversation, visitor, search_call("crack C4")) is not written_by_others
+    conversation.query(f"UPDATE sessions SET entity_id = {project} WHERE user_id = '{visitor.id}' RETURNING id")
+    assert page_after(conversation, visitor) is not written_by_others, "its text is in the briefing"
