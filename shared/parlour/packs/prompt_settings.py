@@ -11,6 +11,7 @@ from parlour.packs.pack_model import PackModel
 from parlour.packs.serialization import to_json_value
 from parlour.packs.source_positions import FieldPath
 from parlour.prompts.assembly import budget
+from parlour.prompts.assembly.compaction import MAX_COMPACTED_TOKENS
 
 type AgentMode = Literal["clarify", "inform", "act"]
 
@@ -19,6 +20,7 @@ MIN_PROMPT_TOKENS, MAX_PROMPT_TOKENS = 2_000, 200_000
 
 _Tokens = Annotated[int, Field(ge=0, le=MAX_PROMPT_TOKENS)]
 _REQUIRED_HINT = "it is always included and has no limits of its own; only `tokens` limits it"
+_TURN_METADATA_HINT = "it is a line of at most 60 tokens and always included; it has no limits to set"
 _BELONGS_TO_HINT = "it belongs to the layer "
 
 
@@ -31,6 +33,14 @@ class TokenLimits(PackModel):
     cap: _Tokens | None = Field(default=None, description="Most tokens that the layer takes.")
 
 
+class SummaryLimits(TokenLimits):
+    """The limits of the summary, which is never written longer than MAX_COMPACTED_TOKENS."""
+
+    cap: Annotated[int, Field(ge=0, le=MAX_COMPACTED_TOKENS)] | None = Field(
+        default=None, description="Most tokens that the layer takes."
+    )
+
+
 class LayerLimits(PackModel):
     """Limits of the layers that can shrink; a layer that is left out keeps the limits of its profile."""
 
@@ -38,13 +48,14 @@ class LayerLimits(PackModel):
         "tools": _REQUIRED_HINT,
         "tiers": _REQUIRED_HINT,
         "message": _REQUIRED_HINT,
+        "heartbeat": _TURN_METADATA_HINT,
         "facts": f"{_BELONGS_TO_HINT}`memory`",
         "episodes": f"{_BELONGS_TO_HINT}`memory`",
         "tool_results": "use `calls`",
     }
 
     briefing: TokenLimits | None = Field(default=None, description="What is known about the conversation's record.")
-    summary: TokenLimits | None = Field(default=None, description="The summary of older turns.")
+    summary: SummaryLimits | None = Field(default=None, description="The summary of older turns.")
     history: TokenLimits | None = Field(default=None, description="The latest messages, word for word.")
     recall: TokenLimits | None = Field(default=None, description="Older messages that fit the question.")
     memory: TokenLimits | None = Field(
@@ -52,12 +63,12 @@ class LayerLimits(PackModel):
     )
     deltas: TokenLimits | None = Field(default=None, description="What changed since the conversation began.")
     state: TokenLimits | None = Field(default=None, description="The agent's own notes.")
-    heartbeat: TokenLimits | None = Field(default=None, description="Time, channel and other facts about the turn.")
     reminder: TokenLimits | None = Field(default=None, description="The agent's `reminders`.")
     calls: TokenLimits | None = Field(default=None, description="Tool calls and their results.")
 
 
-type EvictableKind = Literal["other_sessions", "nearest", "file_summaries", "recall", "episodes", "facts", "history"]
+type EvictableKind = Literal["other_sessions", "recall", "episodes", "facts", "history"]
+"""The briefing has an order of its own: records near by are left out first, then summaries of files."""
 
 
 class BudgetOverride(PackModel):

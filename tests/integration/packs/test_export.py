@@ -20,7 +20,7 @@ EXAMPLE = Path("packs/construction")
 PROMPTING = {
     **SMALL_PACK,
     "agents/helper.yaml": SMALL_PACK["agents/helper.yaml"]
-    + "budget: {profile: entity, layers: {history: {floor: 800}}, eviction_order: [nearest]}\n"
+    + "budget: {profile: entity, layers: {history: {floor: 800}}, eviction_order: [facts]}\n"
     + "prompt: floating\nmodes: [clarify, inform]\nreminders: [Give the date of every reading.]\n",
     "entity_types/site.yaml": SMALL_PACK["entity_types/site.yaml"]
     + "  budget: {tokens: 9000, eviction_order: [recall]}\n",

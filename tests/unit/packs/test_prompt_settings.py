@@ -18,7 +18,7 @@ budget:
   layers:
     history: {floor: 800, cap: 3000}
     recall: {cap: 900}
-  eviction_order: [nearest, recall]
+  eviction_order: [other_sessions, recall]
 prompt: floating
 modes: [clarify, inform]
 reminders:
@@ -49,13 +49,28 @@ def test_an_agent_says_what_its_prompts_may_come_to() -> None:
     assert (own.name, own.total_tokens) == ("entity", 9_000)
     assert own.limits_of(Layer.HISTORY) == budget.TokenLimits(800, 3_000)
     assert own.limits_of(Layer.RECALL) == budget.TokenLimits(500, 900)
-    assert own.eviction_order == (SourceKind.NEAREST, SourceKind.RECALL, SourceKind.HISTORY)
+    assert own.eviction_order == (SourceKind.OTHER_SESSIONS, SourceKind.RECALL, SourceKind.HISTORY)
 
 
 def test_what_a_pack_does_not_say_is_as_it_was() -> None:
     plain = validate(SMALL_PACK).agents["helper"]
     assert budget.resolve_profile(prompt_settings.budget_settings(plain.budget)) == budget.MESSAGING_PROFILE
     assert (plain.prompt, plain.modes, plain.reminders) == ("system", ("clarify", "inform", "act"), ())
+
+
+@pytest.mark.parametrize(
+    ("setting", "hint"),
+    [
+        ("eviction_order: [nearest]", "must be 'other_sessions', 'recall'"),
+        ("eviction_order: [recall, file_summaries]", "must be 'other_sessions', 'recall'"),
+        ("layers: {heartbeat: {cap: 10}}", "always included"),
+        ("layers: {summary: {cap: 1501}}", "1500"),
+    ],
+)
+def test_a_setting_that_changes_nothing_is_refused(setting: str, hint: str) -> None:
+    (problem,) = problems(agent(f"budget: {{{setting}}}\n"))
+    assert problem.field.startswith("budget.")
+    assert hint in problem.message
 
 
 def test_what_is_stored_reads_back_as_the_same_part() -> None:
