@@ -117,23 +117,25 @@ def apply_answers(reviews: Sequence[Review], answers: Sequence[SecondAnswer]) ->
         one, (answer, *of_old) = review.candidate, [next(remaining) for _ in review.notes]
         is_over = all(other == "supports" for other in of_old)
         is_beside = answer == "supports" and (not is_over or review.ending is not None)
-        heard = _heard(one, of_old[0] if is_beside and of_old else answer)
+        model_answers = _both_answers(one, of_old[0] if is_beside and of_old else answer)
         if answer == "supports":
             confidence = max(one.confidence, MIN_CERTAINTY)
-            candidates.append(replace(one, answers=heard, confidence=confidence, stands_beside=is_beside))
+            candidates.append(replace(one, answers=model_answers, confidence=confidence, stands_beside=is_beside))
         else:
             rejected.append(
-                RejectedFact(one.key, _REJECTIONS[answer], "", one.confidence, one.message_ids, one.origin, heard)
+                RejectedFact(
+                    one.key, _REJECTIONS[answer], "", one.confidence, one.message_ids, one.origin, model_answers
+                )
             )
         if review.ending is not None and is_over:
-            ended = replace(review.ending, answers=_heard(review.ending, "supports"))
+            ended = replace(review.ending, answers=_both_answers(review.ending, "supports"))
             candidates += [replace(ended, value=fact.value) for fact in review.present]
         elif answer == "unclear" or (answer == "supports" and not is_over):
             doubted += [fact.id for fact in review.present]
     return ReviewResult(tuple(candidates), tuple(rejected), tuple(doubted))
 
 
-def _heard(candidate: FactCandidate, second: SecondAnswer) -> ModelAnswers:
+def _both_answers(candidate: FactCandidate, second: SecondAnswer) -> ModelAnswers:
     return ModelAnswers(candidate.answers.first if candidate.answers else {}, second)
 
 
