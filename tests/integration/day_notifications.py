@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from parlour.inbox import events
+from parlour.inbox import events, threads
 from parlour.inbox.events import EventKind, NewEvent
 from parlour.infra.errors import ProviderRejected
 from parlour.infra.ids import uuid7
@@ -63,10 +63,10 @@ def notify_people(conversation: ConversationHarness) -> None:
 
 def _mail_of_strangers(conversation: ConversationHarness, now: datetime) -> None:
     """Two conversations of anonymous visitors make one mail."""
-    for number in (502, 503):
+    for _ in range(2):
         session_id = conversation.find_session(conversation.create_visitor())
         with conversation.database.transaction(conversation.admin) as tx:
-            notifications.notify(tx, InboxEvent(UUID(int=number), "opened", session_id), now)
+            threads.open_thread(conversation.admin, tx, session_id, "asked", "", now)
             [work] = notifications.list_pending(tx, session_id)
     body: JsonObject = {"tenant_id": str(work.tenant_id), "notification_id": str(work.id)}
     delivery_job.deliver(body, conversation.database, {"email": EmptyMailbox()}, lambda _: None, now, lambda: 60.0)

@@ -420,7 +420,7 @@ RETURNING scope, key, tokens, refilled_at, was_refused, refused_count;
 
 -- name: lock_open_streams
 -- Whoever else of the tenant opens a stream waits until the transaction ends: they are counted one at a time.
-SELECT pg_advisory_xact_lock(hashtextextended('open_streams:' || current_tenant(), 0));
+SELECT pg_advisory_xact_lock(hashtextextended('open_streams:' || tenant_id, 0)) FROM users WHERE id = %(user_id)s;
 
 -- name: add_open_stream
 -- A stream, unless its visitor or address has as many open as they may; those that have ended for certain go.

@@ -265,7 +265,7 @@ def take_token(tx: Transaction, limit: RateLimit, now: datetime) -> RateLimitRow
 
 def add_open_stream(tx: Transaction, **values: UUID | str | int | datetime) -> bool:
     """Whether there is room for the stream; counted alone, since only a second statement sees what was committed."""
-    tx.run(SQL["lock_open_streams"])
+    tx.run(SQL["lock_open_streams"], user_id=values["user_id"])
     return tx.run(SQL["add_open_stream"], **values) == 1
 
 

@@ -145,7 +145,7 @@ def _check_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> int:
     """Refuse what is above a limit, the narrowest first; return how many codes the number was given today."""
     for key in (asking.address, asking.phone):
         if key:
-            store.lock_codes(tx, key)
+            store.lock_codes(tx, user_id, key)
     before = store.count_recent_codes(
         tx,
         hour=asking.now - _HOUR,

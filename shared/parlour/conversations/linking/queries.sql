@@ -18,7 +18,7 @@ SELECT (SELECT count(*) FROM phone_links l
 -- name: lock_codes
 -- Whoever else asks for a code from this address, or for this number, waits until the transaction ends: codes are counted
 -- one at a time.
-SELECT pg_advisory_xact_lock(hashtextextended(current_tenant()::text || %(key)s, 0));
+SELECT pg_advisory_xact_lock(hashtextextended(tenant_id::text || %(key)s, 0)) FROM users WHERE id = %(user_id)s;
 
 -- name: lock_user
 -- A user that is to be linked or merged, held as they are until the transaction ends.

@@ -109,9 +109,9 @@ def count_recent_codes(tx: Transaction, *, hour: datetime, day: datetime, **valu
     return tx.one(SQL["count_recent_codes"], CodeCounts, hour=hour, day=day, **values)
 
 
-def lock_codes(tx: Transaction, key: str) -> None:
-    """Lock an address or a number."""
-    tx.run(SQL["lock_codes"], key=key)
+def lock_codes(tx: Transaction, user_id: UUID, key: str) -> None:
+    """Lock an address or a number of the user's tenant."""
+    tx.run(SQL["lock_codes"], user_id=user_id, key=key)
 
 
 def lock_user(tx: Transaction, user_id: UUID) -> UserRow | None:
