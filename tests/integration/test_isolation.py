@@ -60,7 +60,10 @@ NAMES_THE_TENANT = {
 
 
 OF_WHAT_IS_BURIED = {
+    "conversations.list_unread_answers",
+    "conversations.list_waiting_texts",
     "inbox.list_unheard",
+    "tools.list_unanswered",
     "conversations.count_running_turns",
     "builtin.lock_agent_writes",
     "files.lock_record_of_file",
