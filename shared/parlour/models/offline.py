@@ -34,6 +34,7 @@ OFFLINE_CALL_PREFIX = "toolu_offline_"
 """How the ids of its tool calls begin."""
 
 _GREETING = "Hello! I am the offline model: no model key is configured, so I can only quote documents. Ask away."
+_WELCOME = "You are welcome. Ask again whenever you need something."
 _NOTHING = "I found nothing in the documents that answers this. Naming the record, document or date may help."
 _BROKEN = "The search did not work just now. Please ask again in a moment."
 _NO_SEARCH = "I have no documents to search here."
@@ -45,9 +46,12 @@ _ABOUT_ITSELF = (
 )
 _ASKS_ABOUT_IT = re.compile(r"\b(?:what|how) can you (?:do|help)\b", re.IGNORECASE)
 
-_COURTESIES = vocabulary(
-    "hi hello hey dear sir madam team good morning afternoon evening night thanks thank ok okay great bye namaste"
-    " dhanyavad shukriya धन्यवाद शुक्रिया नमस्ते வணக்கம்"
+_THANKS = vocabulary(
+    "thanks thank thx danke dankeschön merci gracias obrigado obrigada dhanyavad shukriya धन्यवाद शुक्रिया आभार நன்றி"
+)
+_COURTESIES = _THANKS | vocabulary(
+    "hi hello hey dear sir madam team good morning afternoon evening night ok okay great bye hallo guten tag morgen"
+    " abend bonjour bonsoir salut hola buenos buenas días tardes namaste नमस्ते नमस्कार வணக்கம்"
 )
 
 #: What the runtime adds to the user's words: tagged layers, and lines in brackets about attachments and tool results.
@@ -63,6 +67,9 @@ _BRACKETED = re.compile(r"\[(\d+)\]")
 
 #: The bytes of a picture, which count for nothing.
 _PICTURE = re.compile(r'"data":"[^"]*"')
+
+#: "Thanks, that was very helpful": what says more asks for something, too.
+_MAX_THANKS_WORDS = 8
 
 #: A question with more words of its own is about something else.
 _MAX_WORDS_ABOUT_IT = 2
@@ -110,11 +117,8 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
     question, is_first, results = _conversation(request)
     if not question:
         return _text(_late_text(request) or _UNREADABLE)
-    meant = {word.lower() for word in content_words(question)}
-    if meant <= _COURTESIES and (meant or is_first):
-        return _text(_GREETING)
-    if _ASKS_ABOUT_IT.search(question) and len(meant) <= _MAX_WORDS_ABOUT_IT:
-        return _text(_ABOUT_ITSELF)
+    if fixed := _fixed_answer(question, is_first):
+        return _text(fixed)
     listed = find_listed_type(question, _documents(results[:1]))
     if results and (listed is None or len(results) > 1):
         return _text(f"{NOTE}\n\n{_quoted(question, results, listed)}")
@@ -125,6 +129,16 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
     if listed:
         given |= {"scope": "type", "of": listed, "limit": _MAX_LISTED}
     return ({"type": "tool_use", "id": call_id, "name": SEARCH, "input": given},)
+
+
+def _fixed_answer(question: str, is_first: bool) -> str:
+    """Return what is answered without a search: to thanks, a greeting, or a question about the model; "" for others."""
+    words = {word.lower() for word in content_words(question)}
+    if words & _THANKS and "?" not in question and len(question.split()) <= _MAX_THANKS_WORDS:
+        return _WELCOME
+    if words <= _COURTESIES and (words or is_first):
+        return _GREETING
+    return _ABOUT_ITSELF if _ASKS_ABOUT_IT.search(question) and len(words) <= _MAX_WORDS_ABOUT_IT else ""
 
 
 def _late_text(request: ModelRequest) -> str:

@@ -159,13 +159,29 @@ def test_a_greeting_is_answered_without_a_search(text: str) -> None:
     assert "I am the offline model" in reply(user(text))
 
 
-@pytest.mark.parametrize("text", ["Thanks!", "ok, thank you so much", "धन्यवाद"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks!",
+        "ok, thank you so much",
+        "Thanks, that was helpful!",
+        "Danke, das hat geholfen.",
+        "Merci beaucoup, c'était parfait",
+        "¡Muchas gracias!",
+        "बहुत धन्यवाद, काम हो गया",
+    ],
+)
 def test_thanks_in_a_conversation_are_answered_without_a_search(text: str) -> None:
-    assert "I am the offline model" in reply(user("What is the retention?"), assistant("5%"), user(text))
+    assert "You are welcome" in reply(user("What is the retention?"), assistant("5%"), user(text))
 
 
 def test_a_follow_up_without_a_word_of_content_is_searched_for() -> None:
     assert query(user("What is the retention?"), assistant("5%"), user("and when?")) == "and when?"
+
+
+def test_thanks_before_a_request_are_a_request() -> None:
+    for text in ("Thanks. Now show me the crane order of March and its cost", "Thanks! And the retention?"):
+        assert query(user(text))
 
 
 def test_a_greeting_with_a_question_is_a_question() -> None:
