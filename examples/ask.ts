@@ -36,8 +36,9 @@ async function followEvents(visitor: ReturnType<typeof connect>, session_id: str
       after = event.number;
       if (event.kind === "text_delta") {
         // Each step of the model has a paragraph of its own.
-        if (block && event.payload.block !== block) process.stdout.write("\n\n");
-        block = event.payload.block;
+        const next = event.payload.block ?? block;
+        if (block && next !== block) process.stdout.write("\n\n");
+        block = next;
         process.stdout.write(event.payload.text);
       }
       if (event.kind === "done") return console.log();
