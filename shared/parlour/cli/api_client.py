@@ -35,12 +35,15 @@ class CliDependencies:
     open_http_client  opens a client for a base URL.
     run_program       runs a program in this terminal and returns its exit status.
     folder            the working directory; the local stack's file is looked for here and above.
+    checkout          the folder whose environment runs this command; the file is looked for here, too, so that the
+                      command finds the running stack from anywhere.
     """
 
     open_http_client: Callable[[str], httpx2.Client]
     run_program: Callable[[Sequence[str]], int]
     sleep: Callable[[float], None]
     folder: Path
+    checkout: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,9 @@ class ApiClient:
 
         The file's key is sent to the file's address only. Raises Misconfigured when it remains unknown where to go.
         """
-        folder = self.dependencies.folder
-        files = (parent / _LOCAL_STACK_FILE for parent in [folder, *folder.parents])
+        folder, checkout = self.dependencies.folder, self.dependencies.checkout
+        places = [folder, *folder.parents, *([checkout] if checkout else [])]
+        files = (place / _LOCAL_STACK_FILE for place in places)
         file = next((one for one in files if one.is_file()), None)
         if file is None and not self.url:
             raise Misconfigured(_NO_DEPLOYMENT)

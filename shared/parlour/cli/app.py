@@ -61,7 +61,9 @@ _OPERATE, _PEOPLE = "Operate", "People and access"
 
 def main() -> None:
     """Run the `parlour` command."""
-    sys.exit(run(sys.argv[1:], CliDependencies(_open_http_client, _run_program, time.sleep, Path.cwd())))
+    checkout = Path(sys.prefix).parent  # `make run` keeps its environment and its files in the same folder
+    dependencies = CliDependencies(_open_http_client, _run_program, time.sleep, Path.cwd(), checkout)
+    sys.exit(run(sys.argv[1:], dependencies))
 
 
 def run(arguments: Sequence[str], dependencies: CliDependencies) -> int:

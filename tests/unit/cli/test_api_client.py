@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def test_the_local_stack_is_found_from_any_folder_of_the_checkout(checkout: Path
     assert (found.url, found.tenant, found.key) == ("http://127.0.0.1:8700", "northbank", "local-key")
     other = ApiClient(outside(checkout, unanswered), tenant="other").with_local_defaults()
     assert (other.tenant, other.key) == ("other", "local-key")
+
+
+def test_the_local_stack_is_found_from_anywhere_by_the_command_of_its_checkout(checkout: Path) -> None:
+    elsewhere = replace(outside(Path("/"), unanswered), checkout=checkout.parents[1])
+    assert ApiClient(elsewhere).with_local_defaults().url == "http://127.0.0.1:8700"
+    with pytest.raises(Misconfigured):
+        ApiClient(replace(elsewhere, checkout=Path("/nowhere"))).with_local_defaults()
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8700", "http://127.0.0.1:8700/v1/", "http://localhost:8700"])
