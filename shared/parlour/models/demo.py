@@ -7,9 +7,9 @@ product; only the choice of words is scripted. Its usage is counted like a small
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
+from parlour.infra.json_values import Json, JsonObject, canonical_digest, canonical_json
 from parlour.models.demo_scenes import (
     Exchange,
     Scene,
@@ -58,12 +58,13 @@ class DemoModel:
     def _play(self, request: ModelRequest) -> tuple[JsonObject, ...] | None:
         """Return the next step of the scene that fits; None when none does, or the results do not hold its slots."""
         exchange = read_exchange(request)
-        scene = find_scene(self._scenes, exchange, frozenset(str(tool.get("name")) for tool in request.tools))
+        schemas = {str(tool.get("name")): tool.get("input_schema") for tool in request.tools}
+        scene = find_scene(self._scenes, exchange, frozenset(schemas))
         done = len(exchange.outcomes)
         if scene is None or any(outcome.is_offline for outcome in exchange.outcomes):
             return None
         try:
-            if done < len(scene.calls) and (call := _next_call(scene, exchange)):
+            if done < len(scene.calls) and (call := _next_call(scene, exchange, schemas)):
                 call_id = f"{_CALL_PREFIX}{canonical_digest(request.to_json())[:24]}"
                 return ({"type": "tool_use", "id": call_id, **call},)
             return ({"type": "text", "text": fill_reply(scene, exchange)},)
@@ -71,11 +72,13 @@ class DemoModel:
             return None
 
 
-def _next_call(scene: Scene, exchange: Exchange) -> JsonObject | None:
+def _next_call(scene: Scene, exchange: Exchange, schemas: Mapping[str, Json]) -> JsonObject | None:
     """Return the scene's next call; None when an earlier call failed and its result lacks what this one needs."""
     name, arguments = scene.calls[len(exchange.outcomes)]
+    found = schemas.get(name)
+    schema = found if isinstance(found, dict) else {}
     try:
-        return {"name": name, "input": fill_arguments(scene, exchange, arguments)}
+        return {"name": name, "input": fill_arguments(scene, exchange, arguments, schema)}
     except SlotMissing:
         if not exchange.outcomes:
             raise

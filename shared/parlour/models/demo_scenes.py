@@ -4,6 +4,7 @@ A scene comes from a pack (`demo/<name>.yaml`, `packs/scene_format.py`) and is s
 Its texts have slots that are filled while a turn runs: `{name}` is a value, `[name]` the citation number of a quote.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ DATE_SUM, DATE_DIFFERENCE = "add_days", "days_between"
 """The two calculations: a date and a number of days later; the days from one date to another."""
 
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\}")
+_BRACES = re.compile(r"\{[^{}\s]{1,100}\}")
 _CITATION = re.compile(r"\[([a-z][a-z0-9_]*)\](?!\()")
 _EMPHASIS = re.compile(r"\*\*|<!--.*?-->")
 _DATE_FORMATS = ("%d %B %Y", "%d %b %Y", "%Y-%m-%d")
@@ -145,6 +147,11 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
+def malformed_slots(text: str) -> list[str]:
+    """Return what is in braces and is no slot, such as `{free_bikes.e-bike}`: it would be sent as it is written."""
+    return [found for found in _BRACES.findall(text) if not _SLOT.fullmatch(found)]
+
+
 def slot_names(text: str) -> tuple[list[str], list[str]]:
     """Return the names of a text's values and of its citations."""
     return _SLOT.findall(text), _CITATION.findall(text)
@@ -161,10 +168,14 @@ def find_scene(scenes: Sequence[Scene], exchange: Exchange, tools: frozenset[str
     return max(fitting, key=lambda scene: (scene.condition_count, _match_length(scene, exchange)), default=None)
 
 
-def fill_arguments(scene: Scene, exchange: Exchange, arguments: JsonObject) -> JsonObject:
-    """Return a call's arguments with their slots filled. Raises SlotMissing."""
-    slots = _Slots(scene, exchange)
-    return {name: _fill_json(slots, value) for name, value in arguments.items()}
+def fill_arguments(scene: Scene, exchange: Exchange, arguments: JsonObject, schema: JsonObject) -> JsonObject:
+    """Return a call's arguments with their slots filled, as the types that the tool's schema says.
+
+    Raises SlotMissing.
+    """
+    slots, properties = _Slots(scene, exchange), _object(schema.get("properties"))
+    filled = {name: _fill_json(slots, value) for name, value in arguments.items()}
+    return {name: _to_schema_type(value, _object(properties.get(name))) for name, value in filled.items()}
 
 
 def fill_reply(scene: Scene, exchange: Exchange) -> str:
@@ -315,6 +326,20 @@ def _fill_json(slots: _Slots, value: Json) -> Json:
             return {name: _fill_json(slots, item) for name, item in value.items()}
         case _:
             return value
+
+
+def _to_schema_type(value: Json, schema: JsonObject) -> Json:
+    """Return a text as the number or truth value that the schema asks for; what is none stays text."""
+    wanted = {"integer": int, "number": float, "boolean": bool}.get(str(schema.get("type")))
+    if wanted is None or not isinstance(value, str):
+        return value
+    try:
+        read: Json = json.loads(value)
+    except ValueError:
+        return value
+    is_number = isinstance(read, int | float) and not isinstance(read, bool)
+    fits = isinstance(read, bool) if wanted is bool else is_number
+    return read if fits else value
 
 
 def _present(value: Json) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from parlour.infra.errors import PackProblem
-from parlour.models.demo_scenes import compile_pattern, slot_names
+from parlour.models.demo_scenes import compile_pattern, malformed_slots, slot_names
 from parlour.packs.pack_parser import SCENES_FOLDER, ParsedPack
 from parlour.packs.record_checks import KnownRecords
 from parlour.packs.scene_format import Scene
@@ -69,6 +69,8 @@ def _check_text(
         if name not in known and not ("." in name and name.partition(".")[0] in called):
             options = [*known, *(f"{tool}.<field>" for tool in called if tool)]
             yield _unknown(at, place, f"{{{name}}}", name, options)
+    for slot in malformed_slots(text):
+        yield at.problem_at(place, f"{slot} is no slot: names have lower-case letters, digits and _, parted by dots")
     for name in citations:
         if name not in scene.quotes:
             yield _unknown(at, place, f"[{name}]", name, list(scene.quotes))

@@ -56,6 +56,25 @@ def test_slots_come_from_the_pattern_and_from_earlier_results() -> None:
     assert text(play({"o": ordering}, asked, *first, *called("order", {"number": 6}, "toolu_demo_2"))) == "sand: 6"
 
 
+def test_a_slot_of_a_call_has_the_type_of_the_tools_schema() -> None:
+    properties: JsonObject = {
+        "amount": {"type": "number"},
+        "days": {"type": "integer"},
+        "is_urgent": {"type": "boolean"},
+        "code": {"type": "string"},
+    }
+    refund: JsonObject = {"name": "refund", "input_schema": {"type": "object", "properties": properties}}
+    arguments: JsonObject = {"amount": "{amount}", "days": "{days}", "is_urgent": "true", "code": "{days}"}
+    scene: JsonObject = {
+        "ask": [r"refund (?P<amount>\S+) in (?P<days>\S+)"],
+        "calls": [{"tool": "refund", "arguments": arguments}],
+        "replies": [{"text": "Done."}],
+    }
+    for asked, amount, days in (("50 in 3", 50, 3), ("12.5 in 3", 12.5, 3), ("12,5 in three", "12,5", "three")):
+        given = play({"r": scene}, user(f"refund {asked}"), tools=(refund,))["input"]
+        assert given == {"amount": amount, "days": days, "is_urgent": True, "code": str(days)}
+
+
 def test_a_reply_with_a_condition_needs_a_result_that_has_it() -> None:
     ordering: JsonObject = {
         "ask": ["order"],

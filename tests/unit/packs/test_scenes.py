@@ -47,6 +47,7 @@ def test_a_scene_is_stored_in_the_tenants_settings() -> None:
         ("'hours of (?P<gate>\\w+)'", "'hours of ('", 1, "is not a regular expression: missing )"),
         ("look_up", "look_upp", 3, "unknown tool 'look_upp'; did you mean 'look_up'?"),
         ("{gate}", "{gates}", 3, "unknown {gates}; did you mean 'gate'?"),
+        ("{gate}", "{look_up.e-bike}", 3, "{look_up.e-bike} is no slot"),
         ("[hours]", "[hour]", 7, "unknown [hour]; did you mean 'hours'?"),
         (" [hours]", "", 7, "quotes {hours} and does not cite it: write [hours] behind it"),
         ("ask: ['hours of (?P<gate>\\w+)']", "tools: [look_up]", 1, "says when it is played nowhere"),
