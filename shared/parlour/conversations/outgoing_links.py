@@ -52,7 +52,12 @@ _LINK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TARGET = re.compile(r"(?:(?P<scheme>[a-z][a-z0-9+.-]{0,40}):)?(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_ATTRIBUTE = re.compile(r"""\b(?P<name>[a-z-]+)\s*+=\s*+["']?+\s*+(?P<value>[^\s"'<>]*)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"""\b(?P<name>[a-z-]+)\s*+=\s*+(?:"\s*+(?P<double>[^"<>]*)|'\s*+(?P<single>[^'<>]*)|(?P<bare>[^\s"'<>]*))""",
+    re.IGNORECASE,
+)
+_DROPPED_IN_ADDRESSES = re.compile(r"[\t\n\r]+")
+"""Browsers read an address of HTML without them."""
 _LOADING_TAG = re.compile(r"(?:script|style)\b", re.IGNORECASE)
 _AUTHORITY = re.compile(r"[/\\]*([^/?#\\]*)")
 _MAIL_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,255}")
@@ -278,14 +283,15 @@ def _check_tag(match: re.Match[str], allowed_hosts: Collection[str]) -> Iterator
     """Yield what makes a tag of HTML text, if it leads elsewhere or runs code."""
     removals = []
     for attribute in _ATTRIBUTE.finditer(match.string, *match.span("tag")):
-        name, value = attribute["name"].lower(), attribute["value"]
+        group = attribute.lastgroup or "bare"
+        name, value = attribute["name"].lower(), _DROPPED_IN_ADDRESSES.sub("", attribute[group])
         if name.startswith("on"):
             removals.append(_Removal(*attribute.span("name"), "on"))
         elif name == "style":
             if "//" in value or "url(" in value.lower():
-                removals.append(_Removal(*attribute.span("value"), ""))
+                removals.append(_Removal(*attribute.span(group), ""))
         elif shown := _foreign_target(value, allowed_hosts):
-            removals.append(_Removal(*attribute.span("value"), shown))
+            removals.append(_Removal(*attribute.span(group), shown))
     if removals or _LOADING_TAG.match(match["tag"]):
         yield _Removal(match.start(), match.start() + 1, "< ")
         yield from removals

@@ -123,7 +123,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
                 turn.id,
                 NewReply(reply_id, last_input.channel, answer.body(cited.text, notice), metadata, now),
             )
-            _insert_citations(tx, reply_id, [sources[number] for number in cited.numbers])
+            _insert_citations(tx, running, reply_id, [sources[number] for number in cited.numbers])
             # Facts come before their usage: writing facts takes their user's lock first, and rows of facts after it.
             jobs: list[DelayedJob] = []
             if facts is not None:
@@ -179,8 +179,21 @@ def _wake_others(running: TurnContext, answer: Answer, committed: _Committed, no
         work_due.send_wakeup(services.wakeup_queue, DueWork(tenant_id, "session", running.lease.id, now), now)
 
 
-def _insert_citations(tx: Transaction, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:
-    store.insert_citations(tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited])
+def _insert_citations(tx: Transaction, running: TurnContext, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:
+    """Store the sources of a reply. A phone shows their titles below it, and would make links of addresses in them."""
+    store.insert_citations(
+        tx,
+        [
+            Citation(
+                reply_id,
+                source.number,
+                source.row_id,
+                _without_foreign_links(running, source.title),
+                _without_foreign_links(running, source.locator),
+            )
+            for source in cited
+        ],
+    )
 
 
 def _end_stopped(tx: Transaction, running: TurnContext, notice_id: UUID, notice: str, now: datetime) -> UUID | None:

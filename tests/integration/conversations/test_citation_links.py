@@ -45,6 +45,16 @@ def test_a_viewer_gets_the_page_of_each_source_in_messages_and_turns(cited: Conv
     assert turn.reply["citations"] == [citation]
 
 
+def test_the_title_of_a_source_holds_no_foreign_address(conversation: ConversationHarness) -> None:
+    title = "Gloves https://leak.evil.example/SECRET and leak.evil.example/SECRET"
+    conversation.query(f"UPDATE documents SET title = '{title}' RETURNING id")
+    conversation.query(f"UPDATE context_rows SET title = '{title}' WHERE document_id IS NOT NULL RETURNING id")
+    conversation.send_whatsapp("How wide may a crack be?", "m1")
+    conversation.model.script = [search_call("crack width"), text_answer("As wide as it says [1].")]
+    conversation.run_turn()
+    assert read_citation(conversation, viewer(conversation))["title"] == "Gloves evil[.]example and evil[.]example"
+
+
 def test_a_visitor_gets_no_page(cited: ConversationHarness) -> None:
     ((user,),) = cited.query("SELECT user_id FROM sessions")
     visitor = Principal(cited.tenant_id, "user", UUID(str(user)), clearance=1)
