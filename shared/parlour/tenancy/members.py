@@ -82,9 +82,10 @@ def update_member(
         clearance=change.clearance,
         active=change.active,
         email=change.email,
+        own_clearance=principal.clearance,
     )
     if member is None:
-        raise NotFound("member not found; reload the list")
+        raise NotFound("no member with this id has at most your clearance; reload the list, or ask who has more")
     _add_audit_entry(principal, tx, "member.changed", member, now)
     return member
 

@@ -334,15 +334,17 @@ ON CONFLICT (tenant_id, issuer, subject) DO NOTHING
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at, email;
 
 -- name: update_member
--- Change what a member may do, also where they talk to an agent.
-WITH talking AS (
-    UPDATE users SET clearance = %(clearance)s WHERE member_id = %(member_id)s
+-- Change what a member may do, also where they talk to an agent; not of one with more clearance than the caller's.
+WITH changed AS (
+    UPDATE members
+       SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s,
+           email = NULLIF(COALESCE(%(email)s, email), '')
+     WHERE id = %(member_id)s AND clearance <= %(own_clearance)s
+    RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at, email
+), talking AS (
+    UPDATE users u SET clearance = c.clearance FROM changed c WHERE u.member_id = c.id
 )
-UPDATE members
-   SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s,
-       email = NULLIF(COALESCE(%(email)s, email), '')
- WHERE id = %(member_id)s
-RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at, email;
+SELECT * FROM changed;
 
 -- name: list_members
 -- Everybody of the tenant by name, behind a position.

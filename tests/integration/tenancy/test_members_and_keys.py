@@ -1,5 +1,6 @@
 """Keys and members: made, changed, ended, and recorded."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -84,6 +85,23 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
                 members.NewMember(issuer=ISSUER, subject="asha", display_name="A", roles=[], clearance=0),
                 now=now,
             )
+
+
+def test_a_member_of_more_clearance_is_changed_by_nobody_of_less(
+    database: Database, acme: SampleTenant, now: datetime
+) -> None:
+    lower = replace(acme.admin, clearance=1)
+    with database.transaction(acme.admin) as tx:
+        new = members.NewMember(issuer=ISSUER, subject="asha", display_name="Asha", roles=["admin"], clearance=2)
+        member = members.add_member(acme.admin, tx, new, now=now)
+        with pytest.raises(NotFound, match="at most your clearance"):
+            members.update_member(lower, tx, member.id, members.MemberChange(["viewer"], 0, active=True), now)
+        assert members.list_members(acme.admin, tx).rows == [member]
+        equal = replace(acme.admin, clearance=2)
+        assert (
+            members.update_member(equal, tx, member.id, members.MemberChange(["viewer"], 1, active=True), now).clearance
+            == 1
+        )
 
 
 def test_a_member_is_changed_and_that_is_recorded(
