@@ -52,14 +52,20 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
         if undelivered := _of_kind(items, _NOTIFICATIONS):
             parts += _titled("Undelivered notifications: send-again | dismiss", _notification_table(undelivered))
         for item in _of_kind(items, ("failing_agent_loop", "waiting_route", "unheard_conversation")):
-            text = f"\n{item['binding']}: {item['what_happened']} {item['reason']['message']} {item['what_to_do']}"
-            parts += [Text(rendering.strip_control_codes(text), style="bold")]
+            parts += [_explain(item)]
         for stop in _of_kind(items, ("no_model_calls",)):
             ends = "Run `parlour cost resume`." if found["spend"]["stopped"] else "Run `parlour cost cap`."
             parts += [Text(f"\n{stop['reason']['message']} {stop['what_happened']} {ends}", style="bold")]
         if found["has_more"]:
             parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
         terminal.print_renderable(Group(*parts) if parts else "Nothing needs attention")
+
+
+def _explain(item: Mapping[str, Any]) -> Text:
+    """Return an item of a binding in sentences, with the conversation where it is about one."""
+    sentences = f"\n{item['binding']}: {item['what_happened']} {item['reason']['message']} {item['what_to_do']}"
+    place = f"\n`parlour inbox show {item['session_id']}`" if "session_id" in item else ""
+    return Text(rendering.strip_control_codes(sentences + place), style="bold")
 
 
 def render_decisions(items: Iterable[dict[str, Any]]) -> list[RenderableType]:

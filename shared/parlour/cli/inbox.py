@@ -197,7 +197,7 @@ def _render_conversation(
     )
     parts: list[RenderableType] = [rendering.make_value_table(facts)]
     for message in messages:
-        who = "user" if message["direction"] == "inbound" else thread["binding_name"]
+        who = "user" if message["direction"] == "inbound" else message["answered_by"] or thread["binding_name"]
         parts += [Text(f"\n{who}, {rendering.format_time(message['at'])}", style="bold")]
         parts += [Text(rendering.strip_control_codes(message["text"]))]
     for event in events:

@@ -691,7 +691,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                                             CASE WHEN c.state = 'running' AND c.run_until <= now() THEN 'unanswered'
                                                  ELSE c.state END,
                                             'heavy', c.heavy, 'latency_ms', c.latency_ms,
-                                            'problem', CASE WHEN c.state = 'failed'
+                                            'problem', CASE WHEN c.state IN ('failed', 'unknown')
                                                             THEN concat_ws(': ', c.code, c.result ->> 'message') END)
                          ORDER BY c.step, c.started_at)
           FROM tool_calls c WHERE c.turn_id = t.id), '[]') AS tool_calls,

@@ -114,7 +114,7 @@ SELECT t.thread, t.undecided_count, s.title, s.channel, b.slug AS binding, b.dis
   FROM listed t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id
-  JOIN bindings b ON b.id = s.binding_id
+  JOIN bindings b ON b.id = answering_binding(s)
  WHERE session_clearance(s) <= %(clearance)s
    AND (%(states)s::text[] IS NULL OR t.state = ANY(%(states)s) OR %(undecided)s AND t.undecided_count > 0)
    AND (%(assignee)s::text IS NULL OR t.assignee = %(assignee)s)

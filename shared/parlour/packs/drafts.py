@@ -139,7 +139,10 @@ def _as_object(value: Json) -> JsonObject:
 
 
 def tenant_settings(fields: JsonObject, before: JsonObject) -> JsonObject:
-    """Return the tenant's settings with those that a pack says; all others stay."""
+    """Return the tenant's settings with those that a pack says; all others stay.
+
+    An empty setting is none, but for the roles on a phone: without any, a member's phone is a stranger's.
+    """
     given = {name: fields[name] for name in TENANT_SETTINGS if name in fields}
     others = {name: value for name, value in before.items() if name not in given}
-    return {**others, **{name: value for name, value in given.items() if value}}
+    return {**others, **{name: value for name, value in given.items() if value or name == PHONE_ROLES_SETTING}}

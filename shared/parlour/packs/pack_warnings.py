@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from parlour.infra.errors import PackProblem
-from parlour.packs.format import Binding, InboxSettings, Notifications, Pack, Writes
+from parlour.packs.format import Binding, InboxSettings, Pack, Writes
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.principal import CONFIDENTIAL, LEVEL_NAMES, WriteRights
 from parlour.tenancy.access import DEFAULT_WRITES
@@ -33,7 +33,9 @@ def _find_unheard_requests(pack: Pack) -> Iterator[PackProblem]:
     """Warn of agents that ask for a person where nobody is notified: the conversation would wait for ever."""
     for slug, binding in pack.bindings.items():
         agent = pack.agents.get(binding.agent)
-        has_people = binding.inbox != InboxSettings() or binding.notifications != Notifications()
+        notified = binding.notifications
+        is_notified = bool(notified.email or notified.roles or notified.webhook) and "opened" in notified.events
+        has_people = binding.inbox != InboxSettings() or is_notified or notified.chatwoot is not None
         if agent is not None and ASK_A_PERSON.name in agent.tools and not has_people:
             message = (
                 f"the agent may call {ASK_A_PERSON.name}, but nobody is notified of the conversation that then waits: "

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from parlour.conversations.sessions import session_lists
+from parlour.conversations.sessions.session_lists import ConversationFilter
 from parlour.inbox import threads
 from tests.conversation_harness import ConversationHarness, text_answer, tool_call
 from tests.integration.inbox.test_threads import add_member, id_of, open_for_person, session_of
@@ -56,6 +58,12 @@ def test_the_desk_that_answers_is_the_one_whose_people_are_notified(conversation
     ask_for_person(conversation)
 
     assert [recipient for _, recipient, _ in conversation.query(_SENT)] == ["contracts@example.com"]
+    asha = add_member(conversation, "Asha")
+    with conversation.database.transaction(asha) as tx:
+        (listed,) = threads.list_threads(asha, tx, threads.ThreadFilter(binding="contract-desk"), 10).rows
+        found = session_lists.list_conversations(asha, tx, ConversationFilter(agent="contract-desk")).conversations
+        assert (listed.binding, [row.agent_slug for row in found]) == ("contract-desk", ["contract-desk"])
+        assert not session_lists.list_conversations(asha, tx, ConversationFilter(agent="site-desk")).conversations
 
 
 def test_a_conversation_of_which_nobody_hears_is_listed_until_a_person_takes_it(

@@ -19,7 +19,8 @@ from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.records import crud, record_links
 from parlour.records.record import Record, RecordInput, RecordPatch
-from parlour.tenancy import bindings
+from parlour.tenancy import bindings, tenants
+from parlour.tenancy.access import get_phone_roles
 from tests.integration.packs.conftest import CountingEmbedder
 from tests.unit.packs.sample_pack import SMALL_PACK, with_edit, without_files
 
@@ -96,6 +97,21 @@ def test_a_value_that_only_the_pack_changed_is_taken(acme: PackTenant) -> None:
 
     assert changes(result) == [("site/S-1", "changed", ("properties.status",))]
     assert acme.properties("site/S-1")["status"] == "closed"
+
+
+def test_no_roles_on_a_phone_is_a_setting_that_is_stored(acme: PackTenant) -> None:
+    def with_phone_roles(roles: str) -> dict[str, str]:
+        return with_edit("tenant.yaml", "slug: acme\n", f"slug: acme\nphone_roles: {roles}\n")
+
+    acme.apply(SMALL_PACK)
+    assert acme.apply(with_phone_roles("[]")).has_changes
+    assert not acme.apply(with_phone_roles("[]")).has_changes
+    with acme.database.transaction(acme.operator) as tx:
+        tenant = tenants.find_own_tenant(tx)
+        assert tenant is not None
+        assert get_phone_roles(tenant.settings) == frozenset()
+    changed = acme.apply(with_phone_roles("[viewer, editor]"))
+    assert (changed.has_changes, changed.merge.local_edits, changed.merge.conflicts) == (True, [], [])
 
 
 def test_a_value_that_only_a_person_changed_stays(acme: PackTenant) -> None:

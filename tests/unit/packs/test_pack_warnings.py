@@ -24,6 +24,8 @@ def test_people_who_are_notified_or_answer_are_no_reason_to_warn() -> None:
     notified = {**ASKING_AGENT, BINDING: f"{SMALL_PACK[BINDING]}notifications: {{email: [office@acme.example]}}\n"}
     answered = {**ASKING_AGENT, BINDING: f"{SMALL_PACK[BINDING]}inbox: {{words: {{en: [real person]}}}}\n"}
 
+    closed = {**ASKING_AGENT, BINDING: notified[BINDING].replace("]}", "], events: [closed]}")}
+    assert len(find_warnings(validate(closed))) == 1
     assert find_warnings(validate(notified)) == []
     assert find_warnings(validate(answered)) == []
     assert find_warnings(validate(SMALL_PACK)) == []

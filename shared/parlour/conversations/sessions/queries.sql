@@ -81,7 +81,7 @@ WITH page AS (
     SELECT s.*, b.slug AS agent_slug, b.display_name AS agent_name, u.display_name AS person_name,
            right(u.phone, 4) AS phone_last_digits, y.key || '/' || e.key AS record_handle, e.name AS record_name
       FROM sessions s
-      JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
+      JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = COALESCE(s.answering_binding_id, s.binding_id)
       JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
       LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
       LEFT JOIN entity_types y ON (y.tenant_id, y.id) = (e.tenant_id, e.type_id) AND e.deleted_at IS NULL
