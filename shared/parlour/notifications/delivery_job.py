@@ -114,7 +114,7 @@ class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
     def _load_mail(self, tx: Transaction, row: NotificationRow) -> _Loaded:
         """Mark a mail about a waiting conversation as being sent, unless its recipient got one a short time ago.
 
-        A mail beside others, or one that has waited, says how many conversations wait.
+        A mail beside others, or one that has waited while others came, says how many conversations wait.
         """
         store.lock_mails(tx, row.id)
         joined = store.list_joined_mails(tx, row.id, WAITING_EVENTS, self.now - MAIL_INTERVAL)
@@ -125,6 +125,8 @@ class DeliveryJob(LeasedJob[_Loaded, _Outcome, list[DueWork]]):
         if not joined and self.now - row.created_at < _FIRST_WAIT:
             return _Loaded(row)
         count = store.count_waiting(tx, row.id) or 0
+        if count <= 1 and not joined:
+            return _Loaded(row)
         return _Loaded(replace(row, waiting_count=count), joined=[mail.id for mail in joined])
 
     def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Outcome:  # noqa: ARG002
