@@ -83,6 +83,7 @@ def _gets_through(plant: Plant, injections: Sequence[str], desk: ConversationHar
 
     desk.add_tool("raise_rfi", office)
     set_column(desk, "writes", {"anonymous": "none", "verified": "none"})
+    set_column(desk, "tool_writes", {})
     for number, injection in enumerate(injections):
         marked = f"case-{number}. {injection}"
         if f"case-{number}." not in plant(desk, marked):

@@ -214,6 +214,7 @@ class RestrictedTenant:
         self._change("task/was", RecordPatch(properties={"description": None}))
         self._change("task/was", RecordPatch(classification=0))
         with self.database.transaction(self.owner) as tx:
+            execute(tx, _UNLIMITED)
             execute(tx, _CLOSED_DESK, id=SESSION, now=self.clock())
             execute(tx, _CHEAP)
 
@@ -335,6 +336,12 @@ _CLOSED_DESK = """
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, clearance, created_at, updated_at)
 SELECT tenant_id, %(id)s, 'closed', 'Closed', human_id, team_id, agent_id, 3, %(now)s, %(now)s
   FROM bindings WHERE slug = 'desk'
+"""
+_UNLIMITED = """
+WITH refilled AS (DELETE FROM rate_limits)
+UPDATE bindings
+   SET limits = '{"visitor_per_minute": 10000, "address_per_minute": 100000, "binding_per_minute": 100000,
+                  "new_visitors_per_minute": 100000}'
 """
 _CHEAP = """
 UPDATE agents

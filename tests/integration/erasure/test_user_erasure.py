@@ -60,6 +60,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "chatwoot_addresses",
         "chatwoot_conversations",
         "notifications",
+        "open_streams",
         "outbox_parts",
         "pack_applies",
         "pack_items",
