@@ -496,7 +496,7 @@ def test_a_longer_conversation_takes_no_more_statements(conversation: Conversati
         conversation.run_turn()
         if is_measured:
             costs.append(conversation.database.statements.count - before)
-    assert costs[1] == costs[2]
+    assert costs[2] <= costs[1]  # a briefing that is rendered again costs a statement or two
 
 
 def test_a_call_is_told_before_it_runs_and_the_beginning_before_the_prompt(conversation: ConversationHarness) -> None:
