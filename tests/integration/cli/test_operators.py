@@ -67,9 +67,10 @@ def test_a_secret_is_stored_from_standard_input_and_never_printed(
     monkeypatch.setattr("sys.stdin", io.StringIO("sk-very-secret\n"))
     assert parlour("secrets", "set", secret) == 0
     printed = capsys.readouterr()
-    assert REFERENCE in printed.out
+    stored_name = REFERENCE.replace("parlour/", "parlour/test/", 1)
+    assert stored_name in printed.out
     assert "sk-very-secret" not in printed.out + printed.err
-    stored = boto3.client("secretsmanager").get_secret_value(SecretId=REFERENCE)
+    stored = boto3.client("secretsmanager").get_secret_value(SecretId=stored_name)
     assert stored["SecretString"] == "sk-very-secret"
 
 
