@@ -145,8 +145,8 @@ def _measure(name: str, results: Connection) -> None:
         large = _seconds(reader, unit, CHARS)
         if large > FLOOR_SECONDS:
             signal.setitimer(signal.ITIMER_PROF, 4 * STOP_SECONDS)
-            large = min(large, _seconds(reader, unit, CHARS, "b"))
-            small = min(_seconds(reader, unit, CHARS // 2, end) for end in "cd")
+            large = min(large, *(_seconds(reader, unit, CHARS, end) for end in "bcd"))
+            small = min(_seconds(reader, unit, CHARS // 2, end) for end in "efgh")
             if large > max(FLOOR_SECONDS, MAX_GROWTH * small):
                 results.send((unit, f"{small:.2f} s for 32 KB, {large:.2f} s for 64 KB"))
 
