@@ -13,14 +13,26 @@ _CONTINUES = re.compile(r"(?:and|but|or|then|also|what about|how about)\b", re.I
 
 
 def select_expansion(query: str, previous: Sequence[str]) -> Sequence[str]:
-    """Return what the user wrote last, when the query refers to it, continues it, or names next to nothing.
+    """Return what the user wrote last, when their question refers to it, continues it, or names next to nothing.
 
-    `previous`: what they wrote, oldest first, perhaps with the query itself.
+    `previous`: what they wrote, oldest first, perhaps with the question itself.
     """
     words = {part.casefold() for part in word_parts(query)}
     is_vague = not _POINTERS.isdisjoint(words) or _CONTINUES.match(query) or len(content_words(query)) < 2
-    said = "\n".join(one.strip() for one in previous if one.strip() and one.strip() != query)
-    return [said] if is_vague and said else []
+    return _texts_before(query, previous) if is_vague else []
+
+
+def select_model_expansion(query: str, previous: Sequence[str]) -> Sequence[str]:
+    """Return what the user wrote last, when a model's query has no content word of its own.
+
+    A model knows the conversation: where its query says "it", the same query says what that is.
+    """
+    return _texts_before(query, previous) if _POINTERS.issuperset(content_words(query)) else []
+
+
+def _texts_before(query: str, previous: Sequence[str]) -> Sequence[str]:
+    before = "\n".join(text.strip() for text in previous if text.strip() and text.strip() != query)
+    return [before] if before else []
 
 
 def expand_query(query: str, previous: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.json_values import JsonObject
-from parlour.search.query_expansion import select_expansion
+from parlour.search.query_expansion import select_expansion, select_model_expansion
 from parlour.search.recalled_messages import RecalledMessage, render_message
 
 PREFIX = "[2026-03-02 09:30 Priya] "
@@ -72,3 +72,23 @@ class TestWhatAQuestionLeavesUnsaid:
         assert select_expansion("When does it end?", ["  The crane. ", "When does it end?", "The hoist."]) == [
             "The crane.\nThe hoist."
         ]
+
+    @pytest.mark.parametrize(
+        ("query", "is_expanded"),
+        [
+            ("Our notice of delay, date sent and event it counts from", False),
+            ("concrete of pour 7: may it be used", False),
+            ("And the hoist?", False),
+            ("Kran", False),
+            ("that one", True),
+            ("What about it?", True),
+            ("er ist es", True),
+            ("वह क्या है", True),
+            ("¿y qué?", True),
+            ("?", True),
+        ],
+    )
+    def test_is_added_to_a_models_query_only_when_that_has_no_content_words(
+        self, query: str, *, is_expanded: bool
+    ) -> None:
+        assert select_model_expansion(query, [BEFORE, query]) == ([BEFORE] if is_expanded else [])

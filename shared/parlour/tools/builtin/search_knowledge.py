@@ -13,7 +13,7 @@ from parlour.records.record import PROJECT_TYPE
 from parlour.search.citation_numbers import assign_numbers
 from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, search
 from parlour.search.index.embedders import Embedder, Vector, embed_texts
-from parlour.search.query_expansion import expand_query, select_expansion
+from parlour.search.query_expansion import expand_query, select_model_expansion
 from parlour.search.results import SearchResult
 from parlour.search.text_of_others import mark_text_of_others
 from parlour.tools.builtin.definitions import SEARCH_KNOWLEDGE
@@ -40,7 +40,7 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
             raise InvalidArguments("query: say what to look for, in words")
         asked_limit = arguments.get("limit", _DEFAULT_LIMIT)
         limit = int(asked_limit) if isinstance(asked_limit, int | float) else _DEFAULT_LIMIT
-        previous = select_expansion(query, context.user_messages)
+        previous = select_model_expansion(query, context.user_messages)
         wanted = expand_query(query, previous)
         vectors = _embed(embedder, list(dict.fromkeys([wanted, query])), context)
 
