@@ -92,15 +92,23 @@ def test_report_arrives_later(phone: Phone) -> None:
     assert "REP-" in phone.reply(2)
 
 
-def test_a_visitor_asks_for_a_person_is_answered_and_asks_on(
-    running_stack: Stack, operator: Api, visit: Callable[..., Visitor]
-) -> None:
-    visitor = visit()
-    assert "asked a colleague" in visitor.ask("May I speak to a person?")["text"]
+def test_a_colleague_who_is_asked_for_by_phone_gets_a_mail(running_stack: Stack, operator: Api, phone: Phone) -> None:
+    assert "asked a colleague" in phone.ask("May I speak to a person?")
+    (waiting,) = operator.get("/v1/inbox", state="waiting")["conversations"]
     mails = mailbox.Maildir(running_stack.mail)
-    mail = until(lambda: [one for one in mails if visitor.session_id in one.as_string()], "the mail")[0]
+    mail = until(lambda: [mail for mail in mails if waiting["session_id"] in mail.as_string()], "the mail")[0]
     assert (mail["To"], "waits for a person" in mail["Subject"]) == ("developer@laptop.example", True)
     assert "speak to" not in mail.as_string()
+    thread = f"/v1/inbox/{waiting['session_id']}"
+    claim = operator.ask("POST", f"{thread}/take")["claim"]
+    operator.ask("POST", f"{thread}/messages", {"text": "This is Joanna.", "claim": claim})
+    assert "This is Joanna." in phone.reply(2)
+    operator.ask("POST", f"{thread}/hand-back", {"instruction": ""})
+
+
+def test_a_visitor_asks_for_a_person_is_answered_and_asks_on(operator: Api, visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    assert "asked a colleague" in visitor.ask("May I speak to a person?")["text"]
     thread = f"/v1/inbox/{visitor.session_id}"
     (listed,) = operator.get("/v1/inbox", state="waiting")["conversations"]
     assert (listed["session_id"], listed["reason"]) == (visitor.session_id, "asked")
