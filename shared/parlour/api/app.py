@@ -36,6 +36,7 @@ from parlour.api.routes import (
     search,
     session_list,
     sessions,
+    tool_calls,
     tool_results,
     turns,
 )
@@ -92,6 +93,7 @@ def _include_endpoints() -> APIRouter:
         changes,
         prompts,
         tool_results,
+        tool_calls,
         approvals,
         attention,
         inbox_context,
