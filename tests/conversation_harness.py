@@ -17,6 +17,7 @@ from parlour.conversations.turn_runner import run_session
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
+from parlour.models.model import Completion, TokenUsage
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
@@ -35,6 +36,11 @@ PHONE = "+919800000001"
 
 def text_answer(text: str) -> list[JsonObject]:
     return [{"type": "text", "text": text}]
+
+
+def cut_answer(text: str) -> Completion:
+    """The model says more than its limit of tokens allows."""
+    return Completion(tuple(text_answer(text)), "max_tokens", TokenUsage(100, 1_500))
 
 
 def search_call(query: str, call: str = "call_1") -> list[JsonObject]:

@@ -59,6 +59,7 @@ def wrong_calls(play: Play) -> None:
         use("list_entities", where={"state": "open"}),
         use("list_entities", text="crane"),
         search("everything"),
+        search("all"),
         after=50,
     )
     talk.say("That was no answer.", "I looked up too much at once.", after=30)

@@ -1,8 +1,6 @@
 """The API as a FastAPI application: the same one under a web server and inside a Lambda."""
 
-from functools import cache
-
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from parlour.api import error_responses, openapi
 from parlour.api.dependencies import ApiDependencies
@@ -36,7 +34,6 @@ from parlour.api.routes import (
     search,
     session_list,
     sessions,
-    tool_calls,
     tool_results,
     turns,
 )
@@ -68,15 +65,6 @@ def create_routes() -> FastAPI:
         redirect_slashes=False,
     )
     error_responses.install_error_handlers(app)
-    app.router.routes.extend(_include_endpoints().routes)
-    openapi.install_description(app)
-    return app
-
-
-@cache
-def _include_endpoints() -> APIRouter:
-    """Return the endpoints, included once per process: FastAPI builds those of a router at its first request."""
-    router = APIRouter()
     for topic in (
         sessions,
         agui,
@@ -93,7 +81,6 @@ def _include_endpoints() -> APIRouter:
         changes,
         prompts,
         tool_results,
-        tool_calls,
         approvals,
         attention,
         inbox_context,
@@ -109,5 +96,6 @@ def _include_endpoints() -> APIRouter:
         console,
         embedded_chat,
     ):
-        router.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
-    return router
+        app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
+    openapi.install_description(app)
+    return app

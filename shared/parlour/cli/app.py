@@ -36,7 +36,6 @@ from parlour.cli import (
     rendering,
     secrets,
     terminal,
-    tools,
 )
 from parlour.cli.api_client import ApiClient, CliDependencies, JsonOption, get_api_client
 from parlour.cli.id_lookup import ID_HELP
@@ -221,7 +220,6 @@ for group, name, panel in (
     (pulse.app, "pulse", _KNOWLEDGE),
     (secrets.app, "secrets", _PACKS),
     (functions.app, "functions", _PACKS),
-    (tools.app, "tool", _PACKS),
     (inbox.app, "inbox", _OPERATE),
     (attention.app, "attention", _OPERATE),
     (approvals.app, "approvals", _OPERATE),

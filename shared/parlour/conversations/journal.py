@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from parlour.approvals.question import ASKED
 from parlour.infra.json_values import JsonObject
+from parlour.prompts.assembly.reminder import Closing
+from parlour.text.sentences import complete_part
 
 STOPPED = "stopped"
 """The stop reason of a step that somebody stopped; its text is what the model had said by then."""
@@ -27,9 +29,18 @@ class ModelStep:
 
     @property
     def text(self) -> str:
-        """What the model said in words: runs of text blocks, with a blank line where something stands between."""
+        """What the model said in words: runs of text blocks, with a blank line where something stands between.
+
+        Of a text that the limit of its tokens cut, the complete sentences and table rows, with the white space behind.
+        """
         runs = itertools.groupby(self.blocks or (), key=lambda block: block.get("type") == "text")
-        return join_texts("".join(str(block["text"]) for block in run) for is_text, run in runs if is_text)
+        texts = ["".join(str(block["text"]) for block in run) for is_text, run in runs if is_text]
+        return complete_part("\n\n".join(texts)) if self.is_cut else join_texts(texts)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the limit of its tokens ended the step in the middle of a text."""
+        return self.stop_reason == "max_tokens" and not self.tool_requests and _has_text(self.blocks or ())
 
     @property
     def tool_requests(self) -> tuple["ToolRequest", ...]:
@@ -73,8 +84,28 @@ class Journal:
 
     @property
     def text(self) -> str:
-        """What the model said in all steps, in order. A step that is not committed has no text."""
-        return join_texts(step.text for step in self.steps)
+        """What the model said in all steps, in order. A step that is not committed has no text.
+
+        What goes on with a text that was cut belongs to its paragraph.
+        """
+        paragraphs: list[str] = []
+        was_cut = False
+        for step in self.steps:
+            if was_cut:
+                paragraphs[-1] += step.text.lstrip()
+            else:
+                paragraphs.append(step.text)
+            was_cut = step.is_cut
+        return join_texts(paragraphs)
+
+    def closing_of(self, position: int) -> Closing:
+        """Return why the step at a position, from 0, may call no tool; "" where it may."""
+        previous = self.steps[position - 1] if position else None
+        if previous and previous.is_cut:
+            return "continue"
+        if sum(1 for step in self.steps[:position] if step.tool_requests) >= self.max_tool_iterations:
+            return "limit"
+        return "answer" if previous and not previous.tool_requests else ""
 
     def results_of_step(self, step: int) -> dict[str, JsonObject]:
         """Return the results of a step's tool calls, by call id."""
@@ -103,13 +134,13 @@ class JoinedMessage:
 class CallModel:
     """Ask the model; the answer becomes step `step_number`.
 
-    is_retry      an earlier attempt at it was cut short.
-    offers_tools  False where the step before had neither words nor calls: now only words count.
+    is_retry  an earlier attempt at it was cut short.
+    closing   why it may call no tool: now only words count.
     """
 
     step_number: int
     is_retry: bool
-    offers_tools: bool = True
+    closing: Closing = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +157,12 @@ class Reply:
 
     text       the words of all its steps, "" for none.
     is_answer  False when the model kept asking for tools, or said no more than what it was about to do.
+    is_cut     whether it ends before its end, at the limit of its tokens.
     """
 
     text: str
     is_answer: bool
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,38 +178,51 @@ type NextStep = CallModel | RunTools | Reply | AskPerson
 def next_step(journal: Journal) -> NextStep:
     """Return what the turn does next, from what is committed alone.
 
-    The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer. A call
-    about which a person is asked ends the turn as well. A step without words and calls is followed by one without
-    tools; that one ends the turn, whatever it asks for.
+    The model may ask for tools `max_tool_iterations` times; the step after that is asked without tools, and so is the
+    one after a step without words and calls. Where such a step has no words, or asks for tools all the same, one more
+    is asked; that one ends the turn. A text that its limit cut goes on once. A call about which a person is asked ends
+    the turn as well.
     """
     if not journal.steps:
-        return CallModel(1, is_retry=False)
-    last = journal.steps[-1]
-    is_closing = len(journal.steps) > 1 and not journal.steps[-2].tool_requests
+        return CallModel(1, is_retry=False, closing=journal.closing_of(0))
+    last, position = journal.steps[-1], len(journal.steps) - 1
+    closing = journal.closing_of(position)
     if last.blocks is None:
-        return CallModel(last.number, is_retry=True, offers_tools=not is_closing)
-    if last.tool_requests and not is_closing:
+        return CallModel(last.number, is_retry=True, closing=closing)
+    if last.tool_requests and not closing:
         return _after_calls(journal, last)
-    if last.text or is_closing or last.stop_reason in _FINAL_STOP_REASONS:
+    if closing == "continue":
+        return Reply(journal.text, is_answer=True, is_cut=last.is_cut or not last.text)
+    is_over = last.stop_reason in _FINAL_STOP_REASONS or (position > 0 and _is_unanswered(journal, position - 1))
+    if not last.is_cut and (is_over or not _is_unanswered(journal, position)):
         return Reply(journal.text, is_answer=bool(last.text) or len(journal.text) > MAX_ANNOUNCEMENT_CHARS)
-    return CallModel(last.number + 1, is_retry=False, offers_tools=False)
+    return CallModel(last.number + 1, is_retry=False, closing=journal.closing_of(position + 1))
+
+
+def _is_unanswered(journal: Journal, position: int) -> bool:
+    """Return whether a step had no words, or asked for tools where it could call none."""
+    step = journal.steps[position]
+    return bool(journal.closing_of(position)) if step.tool_requests else not step.text
 
 
 def _after_calls(journal: Journal, last: ModelStep) -> NextStep:
     """Return what follows a step that asked for tools."""
-    if sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations:
-        return Reply(journal.text, is_answer=False)
     results = journal.results_of_step(last.number)
     missing = tuple(request for request in last.tool_requests if request.call_id not in results)
     if missing:
         return RunTools(last.number, missing)
-    is_asked = any(result.get("ok") is False and result.get("code") == ASKED for result in results.values())
-    return AskPerson(journal.text) if is_asked else CallModel(last.number + 1, is_retry=False)
+    if any(result.get("ok") is False and result.get("code") == ASKED for result in results.values()):
+        return AskPerson(journal.text)
+    return CallModel(last.number + 1, is_retry=False, closing=journal.closing_of(len(journal.steps)))
 
 
 def join_texts(texts: Iterable[str]) -> str:
     """Return the texts as paragraphs, without those of white space only."""
     return "\n\n".join(filter(None, (text.strip() for text in texts)))
+
+
+def _has_text(blocks: Iterable[JsonObject]) -> bool:
+    return any(block.get("type") == "text" and str(block.get("text", "")).strip() for block in blocks)
 
 
 def _parse_arguments(block: JsonObject) -> JsonObject:

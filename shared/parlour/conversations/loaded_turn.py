@@ -77,16 +77,18 @@ class LoadedTurn:
         return self.access.principal
 
     def tool_rounds(self, journal: Journal) -> tuple[ToolRound, ...]:
-        """Return the turn's tool calls so far, with their results."""
-        return tuple(
-            ToolRound(
-                _without_empty_text(step.blocks),
-                journal.ordered_results(step),
-                tuple((one.id, one.text) for one in journal.joined_messages if one.step == step.number),
-            )
-            for step in journal.steps
-            if step.blocks and step.tool_requests
-        )
+        """Return the turn's tool calls so far, with their results.
+
+        A step that could call no tool, or was cut, is in it with its text alone: what it asked for did not run.
+        """
+        rounds: list[ToolRound] = []
+        for position, step in enumerate(journal.steps):
+            if step.tool_requests and not journal.closing_of(position):
+                joined = tuple((one.id, one.text) for one in journal.joined_messages if one.step == step.number)
+                rounds.append(ToolRound(_without_empty_text(step.blocks or ()), journal.ordered_results(step), joined))
+            elif step.text:
+                rounds.append(ToolRound(({"type": "text", "text": step.text.rstrip()},), ()))
+        return tuple(rounds)
 
 
 type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list[Item]]

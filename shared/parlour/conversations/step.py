@@ -31,13 +31,12 @@ from parlour.models.model import (
 from parlour.models.model_routing import ModelChoice
 from parlour.models.spend import Reservation
 from parlour.prompts.assembly.assembler import AssembledPrompt
+from parlour.prompts.assembly.reminder import Closing
+from parlour.prompts.assembly.tiers import MAX_REPLY_TOKENS
 from parlour.prompts.ledger import store as prompts
 from parlour.prompts.ledger.prompt_builder import PromptBuilder, model_key
 from parlour.prompts.ledger.store import StepRequest
 from parlour.text.token_counter import TokenCounter
-
-MAX_REPLY_TOKENS = 1_500
-"""Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
 
 _NOTHING = TokenUsage(0, 0, 0, 0)
 
@@ -56,9 +55,13 @@ def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: 
     prompt_builder = loaded.prompt_builder
     with running.stage_timer.measure("assemble"):
         assembled = prompt_builder.next_prompt(
-            step.step_number, loaded.tool_rounds(journal), model_key(choices[0].provider, choices[0].model)
+            step.step_number,
+            loaded.tool_rounds(journal),
+            model_key(choices[0].provider, choices[0].model),
+            step.closing,
         )
-    asking = _ModelRequest(running, step.step_number, prompt_builder, assembled, step.offers_tools)
+    cut_step = journal.steps[-1 - step.is_retry] if step.closing == "continue" else None
+    asking = _ModelRequest(running, step.step_number, prompt_builder, assembled, step.closing, cut_step)
     asking.request(choices[0], again=step.is_retry)
     try:
         completed = asking.stream(choices)
@@ -77,13 +80,17 @@ def _with_step(journal: Journal, step: ModelStep) -> Journal:
 
 @dataclass(slots=True)
 class _ModelRequest:
-    """One step being asked for: its tries so far, what was reserved for them, text and reasoning of the present one."""
+    """One step being asked for: its tries so far, what was reserved for them, text and reasoning of the present one.
+
+    cut_step  the step whose cut text it goes on with, in the same block of the stream.
+    """
 
     running: TurnContext
     number: int
     prompt_builder: PromptBuilder
     assembled: AssembledPrompt
-    offers_tools: bool
+    closing: Closing
+    cut_step: ModelStep | None = None
     attempts: list[ModelAttempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
     streamed: list[str] = field(default_factory=list)
@@ -95,14 +102,14 @@ class _ModelRequest:
         """Commit that the model is about to be asked, together with the reservation of the first try."""
         running, services = self.running, self.running.dependencies
         if again:
-            running.feed.add_event("text_reset", {"step": self.number})
+            self._reset_text()
         running.feed.set_state("thinking")
         running.feed.add_event("context_usage", self.prompt_builder.usage_json(self.number, self.assembled))
         now = services.clock()
         deadline = now + timedelta(seconds=running.seconds_left())
         reservation, worst_case = self._new_reservation(), self._worst_case(choice)
         asking = StepRequest(running.lease.id, running.turn.id, choice.provider, choice.model, now)
-        prompt = self.prompt_builder.plan_prompt_writes(asking, self.number, self.assembled)
+        prompt = self.prompt_builder.plan_prompt_writes(asking, self.number, self.assembled, self.closing)
 
         def commit(tx: Transaction) -> None:
             prompts.insert_prompt_record(tx, prompt)
@@ -142,7 +149,7 @@ class _ModelRequest:
             prompt.tools,
             prompt.system,
             prompt.messages,
-            tool_choice="auto" if self.offers_tools else "none",
+            tool_choice="none" if self.closing else "auto",
         )
         if not images.has_images(request):
             return self._ask(choices, request)
@@ -174,17 +181,18 @@ class _ModelRequest:
             for part in parts:
                 match part:
                     case TextDelta(text):
+                        has_begun = not self.cut_step or any(map(str.strip, self.streamed))
                         self.streamed.append(text)
-                        self.running.feed.stream_text(text, self.number)
+                        self.running.feed.stream_text(text if has_begun else text.lstrip(), self._block)
                     case ReasoningDelta(text):
                         self.reasoning.append(text)
-                        self.running.feed.stream_reasoning(text, self.number)
+                        self.running.feed.stream_reasoning(text, self._block)
                     case Waiting():
                         self.running.feed.flush_due_text()
                     case StreamReset():
                         self.streamed.clear()
                         self.reasoning.clear()
-                        self.running.feed.add_event("text_reset", {"step": self.number})
+                        self._reset_text()
                     case ModelAttempt():
                         self.attempts.append(part)
                         # Say why a try failed: a status and a kind of error, never what was asked.
@@ -240,7 +248,9 @@ class _ModelRequest:
         answered, usage = self.attempts[-1], completed.usage
         row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
         answer = ModelStep(self.number, completed.blocks, completed.stop_reason)
-        requests = answer.tool_requests if self.offers_tools else ()
+        if answer.is_cut:
+            self._reset_text(answer.text.lstrip())
+        requests = () if self.closing else answer.tool_requests
         effects = plan_effects(running, loaded, self.number, requests)
         tell_of_calls(running, loaded, requests)
         running.unfinished_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})
@@ -262,6 +272,19 @@ class _ModelRequest:
             spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
 
         running.feed.commit(commit)
+
+    @property
+    def _block(self) -> int:
+        """The block of the stream that shows its text."""
+        return self.cut_step.number if self.cut_step else self.number
+
+    def _reset_text(self, text: str = "") -> None:
+        """Take back what was streamed; show `text` in its place, after the text that it goes on with."""
+        feed = self.running.feed
+        feed.add_event("text_reset", {"step": self._block})
+        if shown := (self.cut_step.text if self.cut_step else "") + text:
+            feed.stream_text(shown, self._block)
+            feed.finish_text()
 
     def _admit(self, choice: ModelChoice) -> None:
         """Reserve an attempt; the first was reserved with the request."""

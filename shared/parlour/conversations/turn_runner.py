@@ -318,8 +318,9 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 return Answer(text, reader=reader, is_question=True)
             case Reply(text) if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
                 return Answer(text, state="stopped", reader=reader)
-            case Reply(text, is_answer=True):
-                return Answer(text, reader=reader)
+            case Reply(text, is_answer=True, is_cut=is_cut):
+                closing_line = turn_context.canned_texts.find("reply_cut") if is_cut else ""
+                return Answer(text, closing_line=closing_line, reader=reader)
             case Reply():
                 return _unfinished_answer(turn_context, canned_replies.NO_ANSWER_REPLY, "no_answer")
 

@@ -64,7 +64,8 @@ class DemoModel:
         if scene is None or any(outcome.is_offline for outcome in exchange.outcomes):
             return None
         try:
-            if done < len(scene.calls) and (call := _next_call(scene, exchange, schemas)):
+            may_call = request.tool_choice == "auto" and done < len(scene.calls)
+            if may_call and (call := _next_call(scene, exchange, schemas)):
                 call_id = f"{_CALL_PREFIX}{canonical_digest(request.to_json())[:24]}"
                 return ({"type": "tool_use", "id": call_id, **call},)
             return ({"type": "text", "text": fill_reply(scene, exchange)},)

@@ -120,7 +120,7 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
     if fixed := _fixed_answer(question, is_first):
         return _text(fixed)
     listed = find_listed_type(question, _documents(results[:1]))
-    if results and (listed is None or len(results) > 1):
+    if results and (listed is None or len(results) > 1 or request.tool_choice == "none"):
         return _text(f"{NOTE}\n\n{_quoted(question, results, listed)}")
     if all(tool.get("name") != SEARCH for tool in request.tools):
         return _text(f"{NOTE}\n\n{_NO_SEARCH}")

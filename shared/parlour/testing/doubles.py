@@ -8,7 +8,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.queues import QueueMessage
 from parlour.models.model import Completion, ModelRequest, ReasoningDelta, StreamPart, TextDelta, TokenUsage
 
-type ScriptedAnswer = Sequence[JsonObject] | Exception
+type ScriptedAnswer = Sequence[JsonObject] | Exception | Completion
 """The content blocks of one answer, or the error in its place."""
 
 
@@ -59,7 +59,7 @@ class FakeDelayedQueue:
 
 
 class ScriptedModel:
-    """Answers with what the test put in: content blocks, or an error."""
+    """Answers with what the test put in: content blocks, an answer with its stop reason, or an error."""
 
     provider = "anthropic"
 
@@ -77,11 +77,15 @@ class ScriptedModel:
         answer = self.script.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        for block in answer:
+        blocks = answer.blocks if isinstance(answer, Completion) else tuple(answer)
+        for block in blocks:
             if block["type"] == "text":
                 yield TextDelta(str(block["text"]))
             if block["type"] == "thinking":
                 yield ReasoningDelta(str(block["thinking"]))
         self.before_completion()
-        wants_tools = any(block["type"] == "tool_use" for block in answer)
-        yield Completion(tuple(answer), "tool_use" if wants_tools else "end_turn", TokenUsage(100, 20, 0, 0))
+        if isinstance(answer, Completion):
+            yield answer
+            return
+        wants_tools = any(block["type"] == "tool_use" for block in blocks)
+        yield Completion(blocks, "tool_use" if wants_tools else "end_turn", TokenUsage(100, 20, 0, 0))

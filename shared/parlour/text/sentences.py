@@ -71,6 +71,21 @@ def stripped_sentences(text: str) -> list[str]:
     return [piece.strip() for line in text.split("\n") for piece in split_sentences(line) if piece.strip()]
 
 
+def complete_part(text: str) -> str:
+    """Return the complete sentences, lines and table rows of a text that was cut, with the white space behind them.
+
+    Without any it is the complete words; a text of one word stays as it is.
+    """
+    line_start = text.rfind("\n") + 1
+    last_line = text[line_start:]
+    if last_line.lstrip().startswith("|"):
+        return text if last_line.rstrip().endswith("|") and last_line.count("|") > 1 else text[:line_start] or text
+    pieces = split_sentences(last_line)
+    # Only white space behind a stop shows that the sentence ends there: "3." may be the first half of 3.5.
+    length = line_start + sum(map(len, pieces if last_line[-1:].isspace() else pieces[:-1]))
+    return text[: length or text.rfind(" ") + 1] or text
+
+
 def _is_sentence_end(text: str, begin: int, stop: re.Match[str]) -> bool:
     after = text[stop.end() : stop.end() + _CONTEXT_CHARS]
     marks = stop[0].rstrip()

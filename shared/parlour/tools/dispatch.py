@@ -264,7 +264,6 @@ class _DispatchedCallRecorder[W]:
             state=state,
             result=result.content,
             code=result.code or None,
-            detail=result.detail,
             latency_ms=took,
             now=now,
         )

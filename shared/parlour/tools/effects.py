@@ -127,12 +127,11 @@ def _run_until_ended(
             case "look_up":
                 outcome = _try_lookup(context, tool, endpoint, status)
             case "fail":
-                return "failed", error_result(
-                    (ToolCancelled if status.is_stopped else ToolFailed)(detail=status.detail)
-                )
+                return "failed", error_result(ToolCancelled() if status.is_stopped else ToolFailed())
             case "unknown":
-                error = StillUnderWay if status.doubt_cause == "timed_out" else OutcomeUnknown
-                return "unknown", error_result(error(detail=status.detail))
+                return "unknown", error_result(
+                    StillUnderWay() if status.doubt_cause == "timed_out" else OutcomeUnknown()
+                )
         if not isinstance(outcome, EffectStatus):
             return outcome
         status = outcome
@@ -148,7 +147,7 @@ def _try_call(
         ended, result = _call_endpoint(context, tool, arguments, endpoint)
     except OutcomeUnknown as error:
         late = isinstance(error, StillUnderWay) or (in_doubt and status.doubt_cause == "timed_out")
-        return replace(tried, doubt_cause="timed_out" if late else "disconnected", detail=error.detail)
+        return replace(tried, doubt_cause="timed_out" if late else "disconnected")
     return tried if in_doubt and ended == "failed" else (ended, result)
 
 

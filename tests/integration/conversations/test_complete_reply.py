@@ -18,7 +18,14 @@ from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.principal import Principal
 from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
 from tests.approval_harness import ApprovalHarness
-from tests.conversation_harness import ConversationHarness, ScriptedAnswer, search_call, text_answer, tool_call
+from tests.conversation_harness import (
+    ConversationHarness,
+    ScriptedAnswer,
+    cut_answer,
+    search_call,
+    text_answer,
+    tool_call,
+)
 
 ANALYSIS = "The crack at C4 is 0.45 mm wide, above the limit of 0.3 mm, and it grows [1]. Do not backfill yet, please."
 ASKED = "How wide is the crack at C4?"
@@ -63,10 +70,38 @@ CASES: Mapping[str, Case] = {
         canned_replies.NO_ANSWER_REPLY,
         blocks=(1,),
     ),
-    "text, call over the cap": Case(
-        (saying("I look.", search_call("crack C4")), saying("And again.", search_call("crack", "call_2"))),
-        ("I look.", "And again."),
+    "text, call over the cap, text": Case(
+        (
+            saying("I look.", search_call("crack C4")),
+            saying("And again.", search_call("crack", "call_2")),
+            text_answer("0.45 mm [1]."),
+        ),
+        ("I look.", "And again.", "0.45 mm [1]."),
+        blocks=(1, 2, 3),
+    ),
+    "text, two calls over the cap": Case(
+        (
+            saying("I look.", search_call("crack C4")),
+            search_call("crack", "call_2"),
+            search_call("crack", "call_3"),
+        ),
+        ("I look.",),
         canned_replies.NO_ANSWER_REPLY,
+        blocks=(1,),
+    ),
+    "text, call, table cut in a row, the rest": Case(
+        (
+            saying("I look.", search_call("crack C4")),
+            cut_answer("It grows [1].\n\n| at | mm |\n|---|---|\n| C3 | 0.3 |\n| C4 | 0.4"),
+            text_answer("\n| C4 | 0.45 |\n\nDo not backfill."),
+        ),
+        ("I look.", "It grows [1].\n\n| at | mm |\n|---|---|\n| C3 | 0.3 |\n| C4 | 0.45 |\n\nDo not backfill."),
+    ),
+    "text cut twice": Case(
+        (cut_answer("It is dry. It gro"), cut_answer("It grows. Do no")),
+        ("It is dry. It grows.",),
+        canned_replies.CannedTexts().find("reply_cut"),
+        blocks=(1,),
     ),
     "two calls with text between": Case(
         (search_call("crack C4"), saying("Now the crane.", search_call("crane", "call_2")), text_answer("7 April.")),
@@ -200,7 +235,9 @@ def test_the_web_streams_a_text_for_each_step_and_stores_them_together(
     assert "\n\n".join(filter(None, (one.strip() for one in streamed.values()))).replace(" [99]", "") == "\n\n".join(
         case.paragraphs
     )
-    assert "\n\n".join(agui_texts(conversation, visitor, session_id, message_id)) == "\n\n".join(case.paragraphs)
+    is_problem = case.closing_line == canned_replies.NO_ANSWER_REPLY  # AG-UI has it as an error
+    shown = "\n\n".join(case.paragraphs) if is_problem else case.body
+    assert "\n\n".join(agui_texts(conversation, visitor, session_id, message_id)) == shown
 
 
 def test_later_prompts_have_all_of_it_once(conversation: ConversationHarness, case: Case) -> None:
@@ -233,6 +270,28 @@ def test_the_step_after_an_empty_one_may_call_nothing(conversation: Conversation
     assert "no tool can be called" in canonical_json(conversation.model.requests[-1].messages[-1])
     assert bodies(conversation) == ["0.45 mm [1]."]
     assert conversation.query("SELECT step, state FROM tool_calls") == [(1, "done")]
+
+
+def test_the_request_after_the_last_round_offers_no_tools_and_says_so(conversation: ConversationHarness) -> None:
+    conversation.query("UPDATE agents SET max_tool_iterations = 1 RETURNING id")
+    conversation.send_whatsapp(ASKED)
+    past = saying("0.45 mm [1], I think.", search_call("crack", "call_2"))
+    conversation.model.script = [search_call("crack C4"), past, cut_answer("It grows [1]. Do"), text_answer("Do not.")]
+    conversation.run_turn()
+    requests = conversation.model.requests
+    assert "in 1 rounds at most" in canonical_json([*requests[0].system])
+    assert [one.tool_choice for one in requests] == ["auto", "none", "none", "none"]
+    assert all(one.tools == requests[0].tools for one in requests)
+    ends = [canonical_json(one.messages[-1]) for one in requests]
+    assert ["No more look-ups in this turn" in end for end in ends] == [False, True, True, False]
+    assert "Go on with the sentence or table row" in ends[-1]
+    spoken = [canonical_json(one) for one in requests[-1].messages if one["role"] == "assistant"]
+    assert "0.45 mm [1], I think." in spoken[-1]
+    assert "It grows [1]." in spoken[-1]
+    assert "call_2" not in canonical_json([*requests[-1].messages])
+    assert bodies(conversation) == ["0.45 mm [1], I think.\n\nIt grows [1]. Do not."]
+    assert conversation.query("SELECT step, state FROM tool_calls") == [(1, "done")]
+    assert '"call_2"' not in ask_once_more(conversation)
 
 
 def test_what_was_said_with_a_question_is_not_sent_again(conversation: ConversationHarness) -> None:

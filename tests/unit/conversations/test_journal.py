@@ -1,7 +1,12 @@
 """What a turn does next follows from what is committed, and from nothing else."""
 
+from dataclasses import replace
+
+import pytest
+
 from parlour.approvals.question import ASKED
 from parlour.conversations.journal import (
+    MAX_ANNOUNCEMENT_CHARS,
     STOPPED,
     AskPerson,
     CallModel,
@@ -92,9 +97,9 @@ def test_a_step_that_is_not_committed_has_no_text() -> None:
 
 def test_an_empty_step_is_followed_by_one_without_tools_and_only_one() -> None:
     steps, calls = (asking(1, "a"), ModelStep(2, (), "end_turn")), (done(1, "a"),)
-    assert next_step(journal(*steps, calls=calls)) == CallModel(3, is_retry=False, offers_tools=False)
+    assert next_step(journal(*steps, calls=calls)) == CallModel(3, is_retry=False, closing="answer")
     cut_short = (*steps, ModelStep(3, None, None))
-    assert next_step(journal(*cut_short, calls=calls)) == CallModel(3, is_retry=True, offers_tools=False)
+    assert next_step(journal(*cut_short, calls=calls)) == CallModel(3, is_retry=True, closing="answer")
     answered = journal(*steps, saying(3, "It is wide."), calls=calls)
     assert next_step(answered) == Reply("Let me look.\n\nIt is wide.", is_answer=True)
     again_empty = journal(*steps, ModelStep(3, (), "end_turn"), calls=calls)
@@ -115,7 +120,7 @@ def test_a_step_without_tools_that_asks_for_some_ends_the_turn() -> None:
 
 
 def test_a_model_that_says_nothing_twice_leaves_no_answer() -> None:
-    assert next_step(journal(ModelStep(1, (), "end_turn"))) == CallModel(2, is_retry=False, offers_tools=False)
+    assert next_step(journal(ModelStep(1, (), "end_turn"))) == CallModel(2, is_retry=False, closing="answer")
     twice = journal(ModelStep(1, (), "end_turn"), ModelStep(2, (), "end_turn"))
     assert next_step(twice) == Reply("", is_answer=False)
 
@@ -131,12 +136,60 @@ def test_a_question_comes_with_the_text_of_all_steps() -> None:
     assert following == AskPerson("Let me look.\n\nThen I order.")
 
 
-def test_tools_may_be_asked_for_as_often_as_allowed_and_not_once_more() -> None:
-    steps = tuple(asking(number, f"c{number}") for number in range(1, 5))
-    calls = tuple(done(number, f"c{number}") for number in range(1, 5))
-    assert next_step(journal(*steps, calls=calls)) == CallModel(5, is_retry=False)
-    following = next_step(journal(*steps, asking(5, "c5"), calls=calls))
-    assert following == Reply("\n\n".join(["Let me look."] * 5), is_answer=False)
+LOOKED = tuple(asking(number, f"c{number}") for number in range(1, 5))
+LOOKED_UP = tuple(done(number, f"c{number}") for number in range(1, 5))
+
+
+def test_the_step_after_the_last_round_of_calls_is_asked_without_tools() -> None:
+    assert next_step(journal(*LOOKED[:3], calls=LOOKED_UP[:3])) == CallModel(4, is_retry=False)
+    assert next_step(journal(*LOOKED, calls=LOOKED_UP)) == CallModel(5, is_retry=False, closing="limit")
+    cut_short = journal(*LOOKED, ModelStep(5, None, None), calls=LOOKED_UP)
+    assert next_step(cut_short) == CallModel(5, is_retry=True, closing="limit")
+    assert next_step(journal(most=0)) == CallModel(1, is_retry=False, closing="limit")
+
+
+@pytest.mark.parametrize("text", ["", "It is wide. I look once more."])
+def test_a_call_past_the_limit_is_answered_by_one_more_step(text: str) -> None:
+    past = journal(*LOOKED, asking(5, "c5", text=text), calls=LOOKED_UP)
+    assert next_step(past) == CallModel(6, is_retry=False, closing="limit")
+    answered = replace(past, steps=(*past.steps, saying(6, "0.45 mm.")))
+    texts = ["Let me look."] * 4 + ([text] if text else [])
+    assert next_step(answered) == Reply("\n\n".join([*texts, "0.45 mm."]), is_answer=True)
+    empty = next_step(replace(past, steps=(*past.steps, ModelStep(6, (), "end_turn"))))
+    assert empty == Reply("\n\n".join(texts), is_answer=len("\n\n".join(texts)) > MAX_ANNOUNCEMENT_CHARS)
+    again = replace(past, steps=(*past.steps, asking(6, "c6", text="")))
+    assert isinstance(next_step(again), Reply)
+
+
+def cut(number: int, text: str) -> ModelStep:
+    return ModelStep(number, ({"type": "text", "text": text},), "max_tokens")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reply"),
+    [
+        ("It is wide. It gro", "It grows, too.", "It is wide. It grows, too."),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | fo", "| 3 | four |", "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | four |"),
+        ("- dry\n- we", "\n- wet", "- dry\n- wet"),
+    ],
+)
+def test_a_reply_that_was_cut_goes_on_once(first: str, second: str, reply: str) -> None:
+    assert next_step(journal(cut(1, first))) == CallModel(2, is_retry=False, closing="continue")
+    cut_short = journal(cut(1, first), ModelStep(2, None, None))
+    assert next_step(cut_short) == CallModel(2, is_retry=True, closing="continue")
+    assert next_step(journal(cut(1, first), saying(2, second))) == Reply(reply, is_answer=True)
+    twice = journal(cut(1, first), cut(2, f"{second}\nAnd mo"))
+    assert next_step(twice) == Reply(reply, is_answer=True, is_cut=True)
+    for nothing in (ModelStep(2, (), "end_turn"), asking(2, "a", text="")):
+        following = next_step(journal(cut(1, first), nothing))
+        assert isinstance(following, Reply)
+        assert following.is_cut
+        assert reply.startswith(following.text)
+
+
+def test_a_reply_that_is_cut_after_the_last_round_goes_on() -> None:
+    following = next_step(journal(*LOOKED, cut(5, "It is wide. It gro"), calls=LOOKED_UP))
+    assert following == CallModel(6, is_retry=False, closing="continue")
 
 
 def test_arguments_that_are_no_object_become_none() -> None:

@@ -31,6 +31,7 @@ class Agent:
     instructions: str = "Search before you answer."
     prompt: str = "system"
     modes: tuple[str, ...] = ("clarify", "inform", "act")
+    max_tool_iterations: int = 4
     guardrails: tuple[Json, ...] = ()
 
 

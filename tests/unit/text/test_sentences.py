@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.text.sentences import split_sentences, stripped_sentences
+from parlour.text.sentences import complete_part, split_sentences, stripped_sentences
 
 INSEPARABLE = {
     "en": "Rs. 26|Rs. 4.6 lakh|Dr. Rao|Mr. K. Nair|No. 5|No. INV-2041|e.g. cement|i.e. Monday|1.5 t|1,00,000|26.02.2026"
@@ -98,3 +98,22 @@ def test_a_long_text_without_sentences_takes_no_long_time(part: str) -> None:
     begin = time.perf_counter()
     split_sentences(part * 50_000)
     assert time.perf_counter() - begin < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("It is wide. It gro", "It is wide. "),
+        ("It is 3. It is 3.", "It is 3. "),
+        ("It is wide. ", "It is wide. "),
+        ("He was told by e-ma", "He was told by "),
+        ("Wide", "Wide"),
+        ("यह चौड़ा है। यह बढ़", "यह चौड़ा है। "),
+        ("# Crack\n\nIt is wi", "# Crack\n\n"),
+        ("| a | b |\n|---|---|\n| 1. One | tw", "| a | b |\n|---|---|\n"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"),
+        ("", ""),
+    ],
+)
+def test_of_a_cut_text_complete_sentences_and_rows_stay(text: str, complete: str) -> None:
+    assert complete_part(text) == complete

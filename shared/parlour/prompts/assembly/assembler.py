@@ -16,6 +16,7 @@ from parlour.prompts.assembly.budget import BudgetProfile
 from parlour.prompts.assembly.cache_state import PromptCacheState
 from parlour.prompts.assembly.ledger_entries import LedgerEntry, PromptLedger
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
+from parlour.prompts.assembly.reminder import Closing
 from parlour.prompts.assembly.rendering import Prompt, render_prompt, sort_segments
 from parlour.prompts.assembly.segment import Item, Layer, Segment, Source, SourceKind
 from parlour.prompts.assembly.stored_text import StoredText
@@ -65,18 +66,17 @@ class PreparedTurn:
     context: AssemblyContext
     refresh_causes: tuple[RefreshCause, ...] = ()
 
-    def assemble_step(self, number: int, rounds: Sequence[ToolRound]) -> AssembledPrompt:
+    def assemble_step(self, number: int, rounds: Sequence[ToolRound], closing: Closing = "") -> AssembledPrompt:
         """Assemble the prompt of step `number`, after these rounds of tool calls.
 
-        A step beyond the one that follows the rounds comes after one without words and calls: it is reminded to answer.
-        Raises PromptOverflow when not even one line per result fits.
+        A step that may call no tool is reminded of that. Raises PromptOverflow when not even one line per result fits.
         """
         meter = TokenCounter(self.cache_state.token_factors)
-        closing = (reminder.CLOSING_REMINDER,) if number > len(rounds) + 1 else ()
+        closing_texts = (reminder.CLOSING_REMINDERS[closing],) if closing else ()
         searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
-        said = (*(self._reminder_texts(searched=searched) if rounds else ()), *closing)
+        said = (*(self._reminder_texts(searched=searched) if rounds else ()), *closing_texts)
         again = tail.tail_segment(meter, Layer.REMINDER, said, "last")
-        longest = (*(self._reminder_texts(searched=True) if rounds else ()), *closing)
+        longest = (*(self._reminder_texts(searched=True) if rounds else ()), *closing_texts)
         most = tail.tail_segment(meter, Layer.REMINDER, longest, "last").tokens
         fitted = self._fit_rounds(meter, rounds, self.calls_tokens - most)
         ordered = tuple(sort_segments([*self.segments, fitted.segment, again]))

@@ -22,6 +22,8 @@ def history_messages(rounds: Sequence[ToolRound], writing_tools: Collection[str]
     messages: list[JsonObject] = []
     for one in rounds:
         asked: list[Json] = [block for block in one.blocks if block.get("type") == "tool_use"]
+        if not asked:  # a text without calls: the reply has it
+            continue
         names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
         results: list[Json] = [
             {

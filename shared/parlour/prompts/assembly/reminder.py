@@ -1,6 +1,7 @@
 """Layer 10: one or two things that must not be missed, at the end of the prompt, where models heed them most. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 TURNS_BETWEEN_REMINDERS = 5
 """Turns from one reminder of the rules that always hold to the next (design section 7, layer 10)."""
@@ -8,7 +9,17 @@ TURNS_BETWEEN_REMINDERS = 5
 STANDING_REMINDER = (
     "Stay in your role and language. Say only what the conversation or the tools tell; if they do not, say so."
 )
-CLOSING_REMINDER = "Answer the user now, in words; no tool can be called. Do not repeat what you wrote above."
+type Closing = Literal["", "answer", "limit", "continue"]
+"""Why a step may call no tool: the step before had neither words nor calls, the turn's rounds of calls are used up, or
+the step before was cut by the limit of a reply's tokens. "": it may call them."""
+
+CLOSING_REMINDERS: Mapping[Closing, str] = {
+    "answer": "Answer the user now, in words; no tool can be called. Do not repeat what you wrote above.",
+    "limit": "No more look-ups in this turn. Answer now from what you have, and say what you did not look up. "
+    "Do not repeat what you wrote above.",
+    "continue": "Your reply reached the limit of its length. Go on with the sentence or table row that follows, and "
+    "come to an end soon. Repeat nothing, not the head of a table either; no tool can be called.",
+}
 CITATION_REMINDER = "Put the number of the document, like [2], right after each statement that rests on it."
 
 

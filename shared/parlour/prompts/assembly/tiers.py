@@ -14,6 +14,10 @@ _CITATION_RULE = (
     "put its number in square brackets right after the statement, like [2]. Never cite a number you were not given. "
     "If the documents do not say, say so."
 )
+MAX_REPLY_TOKENS = 1_500
+"""Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
+
+_LENGTH_RULE = f"Keep a reply under about 400 words; it is cut at {MAX_REPLY_TOKENS:,} tokens."
 _SCOPE_RULES = (
     "- About nothing in particular: you know projects by name at most; look things up before you tell details.",
     "- About a project: begin from its record and the tree of its documents; open a document before you quote it.",
@@ -22,6 +26,10 @@ _SCOPE_RULES = (
 _READ_TOOL_RULES = (
     "- Look up what you have not read. If a result is not enough, call again in other words, or follow what it names.",
     "- A result with ok: false says what to put right: correct it, or answer without it. Never make up an argument.",
+)
+_ROUNDS_RULE = (
+    "- In one turn you may call tools in {count} rounds at most. Ask for everything that does not depend on another "
+    "result in the same round."
 )
 _WRITE_TOOL_RULES = (
     "- Before you create something, see whether it is there, and change that instead. Link what belongs together.",
@@ -108,6 +116,8 @@ class AgentTier(Protocol):
     def modes(self) -> Sequence[str]: ...
     @property
     def guardrails(self) -> Sequence[Json]: ...
+    @property
+    def max_tool_iterations(self) -> int: ...
 
 
 def render_tiers(
@@ -157,10 +167,10 @@ def render_tier_texts(
         ("Rules of the team", _rule_lines(team.guardrails)),
     ]
     machinery = [
-        ("Working", ["" if floating_instructions(agent) else agent.instructions, _CITATION_RULE]),
+        ("Working", ["" if floating_instructions(agent) else agent.instructions, _CITATION_RULE, _LENGTH_RULE]),
         ("What the user wants", _mode_lines(agent.modes) if tool_access == "writes" else ()),
         ("What the conversation is about", _SCOPE_RULES if tool_access != "nothing" else ()),
-        ("Tools", _tool_rules(agent.modes, tool_access)),
+        ("Tools", _tool_rules(agent, tool_access)),
         ("Technical rules, absolute", [*_rule_lines(agent.guardrails), f"- {_CONFIDENTIALITY_RULE}"]),
     ]
     return _render_sections(who), _render_sections(job), _render_sections(machinery)
@@ -171,10 +181,11 @@ def _mode_lines(modes: Sequence[str]) -> list[str]:
     return [_MODE_INTRODUCTION, *(text for name, text in _MODE_RULES.items() if name in modes), last]
 
 
-def _tool_rules(modes: Sequence[str], uses: ToolAccess) -> tuple[str, ...]:
+def _tool_rules(agent: AgentTier, uses: ToolAccess) -> tuple[str, ...]:
     if uses == "nothing":
         return ()
-    return (*_READ_TOOL_RULES, *_WRITE_TOOL_RULES) if uses == "writes" and "act" in modes else _READ_TOOL_RULES
+    rounds = _ROUNDS_RULE.format(count=agent.max_tool_iterations)
+    return (*_READ_TOOL_RULES, rounds, *(_WRITE_TOOL_RULES if uses == "writes" and "act" in agent.modes else ()))
 
 
 def _render_sections(titled: Iterable[tuple[str, Iterable[str]]]) -> str:

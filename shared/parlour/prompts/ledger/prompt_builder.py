@@ -16,6 +16,7 @@ from parlour.prompts.assembly.cache_state import PromptCacheState
 from parlour.prompts.assembly.compaction import CompactionInput, Summary
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
 from parlour.prompts.assembly.past_turn import PastTurn
+from parlour.prompts.assembly.reminder import Closing
 from parlour.prompts.assembly.segment import Item, SourceKind
 from parlour.prompts.assembly.stored_text import HASH_LENGTH, TextsErased
 from parlour.prompts.assembly.tool_rounds import ToolRound
@@ -71,7 +72,7 @@ class PromptBuilder:
         done = {call for one in self.tool_rounds for call, result in one.results if result.get("ok") is not False}
         return any(block["name"] in self.writing_tools and block["id"] in done for block in asked)
 
-    def next_prompt(self, step: int, rounds: Sequence[ToolRound], model: str) -> AssembledPrompt:
+    def next_prompt(self, step: int, rounds: Sequence[ToolRound], model: str, closing: Closing = "") -> AssembledPrompt:
         """Return the prompt of `step` for `model` (provider/model).
 
         Raises PromptOverflow when it cannot fit.
@@ -80,7 +81,7 @@ class PromptBuilder:
         begun = replace(self.prepared_turn or self._prepare(), context=self.context)
         self.prepared_turn = begun
         self.set_tool_rounds(rounds)
-        return begun.assemble_step(step, self.tool_rounds)
+        return begun.assemble_step(step, self.tool_rounds, closing)
 
     def _prepare(self) -> PreparedTurn:
         """Decide what the prompts share. If the briefing is rendered again, read the surrounding rows and decide once
@@ -128,10 +129,12 @@ class PromptBuilder:
             raise LookupError("no prompt of this turn was made yet")
         return PromptInputs(self.materials, self.cache_state, self.profile, self.prepared_turn)
 
-    def plan_prompt_writes(self, asking: StepRequest, step: int, assembled: AssembledPrompt) -> PromptWrites:
+    def plan_prompt_writes(
+        self, asking: StepRequest, step: int, assembled: AssembledPrompt, closing: Closing = ""
+    ) -> PromptWrites:
         """Return what to store of a step's prompt before its model is asked."""
         basis, texts = (None, {}) if self.is_recorded else serialize_part(self.to_prompt_inputs())
-        made, more = serialize_part(PromptStepRecord.from_assembled(self.tool_rounds, assembled))
+        made, more = serialize_part(PromptStepRecord.from_assembled(self.tool_rounds, assembled, closing))
         month = month_of(self.context.at)
         row = LedgerRow(step, month, self.context.at, self.context.model, assembled.prompt.hash, basis, made)
         anew = assembled.ledger.refresh_cause is not None

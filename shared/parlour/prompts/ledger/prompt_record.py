@@ -26,6 +26,7 @@ from parlour.prompts.assembly.compaction import CompactedHistory, KeyDetailLine,
 from parlour.prompts.assembly.ledger_entries import LedgerEntry
 from parlour.prompts.assembly.materials import PromptMaterials
 from parlour.prompts.assembly.past_turn import Message, PastTurn
+from parlour.prompts.assembly.reminder import Closing
 from parlour.prompts.assembly.rendering import Prompt, render_prompt
 from parlour.prompts.assembly.segment import Item, Layer, Segment, Source, SourceKind, escape_untrusted
 from parlour.prompts.assembly.stored_text import TextHash, TextsByHash, TextsErased, stored_hashes
@@ -79,21 +80,24 @@ def _read_round(value: Any, handler: ValidatorFunctionWrapHandler, info: Validat
 @dataclass(frozen=True, slots=True)
 class PromptStepRecord:
     """What one prompt adds to its turn's inputs: the calls so far, its cache marks, what was lost of the prompt
-    before."""
+    before, and why it may call no tool."""
 
     rounds: tuple[Annotated[ToolRound, WrapValidator(_read_round)], ...]
     segments: tuple[Segment, ...]
     entries: tuple[LedgerEntry, ...]
     breakpoints: tuple[int, ...]
     cache_miss: CacheMiss | None = None
+    closing: Closing = ""
 
     @classmethod
-    def from_assembled(cls, rounds: tuple[ToolRound, ...], assembled: AssembledPrompt) -> "PromptStepRecord":
+    def from_assembled(
+        cls, rounds: tuple[ToolRound, ...], assembled: AssembledPrompt, closing: Closing = ""
+    ) -> "PromptStepRecord":
         """Return the record of a step's prompt, made after these rounds of calls."""
         ledger = assembled.ledger
         segments = tuple(one for one in ledger.segments if one.layer is Layer.CALLS or one.placement == "last")
         entries = tuple(one for one in ledger.entries if one.item.kind is SourceKind.CALLS)
-        return cls(rounds, segments, entries, ledger.breakpoints, ledger.cache_miss)
+        return cls(rounds, segments, entries, ledger.breakpoints, ledger.cache_miss, closing)
 
 
 type RecordPart = PromptInputs | PromptStepRecord

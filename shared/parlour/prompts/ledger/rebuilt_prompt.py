@@ -77,9 +77,8 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
     try:
         begun = prepare_turn(inputs.materials, inputs.cache_state, profile, inputs.prepared_turn.context)
         for row in asked.ledger_rows:
-            assembled = begun.assemble_step(
-                row.step, restore_part(PromptStepRecord, row.step_record, recorded.stored_texts).rounds
-            )
+            step_record = restore_part(PromptStepRecord, row.step_record, recorded.stored_texts)
+            assembled = begun.assemble_step(row.step, step_record.rounds, step_record.closing)
             begun = begun.after_sending(assembled.cache_state)
     except PromptOverflow as problem:
         raise InvalidRequest(f"budget: {budget} tokens cannot hold this prompt: {problem}") from problem
