@@ -96,6 +96,13 @@ def fallback_summary(pieces: Sequence[FileChunk]) -> str:
 
 
 def _file_message(name: str, pieces: Sequence[FileChunk]) -> JsonObject:
-    text = "\n\n".join(piece.body for piece in pieces[:200])
+    parts: list[str] = []
+    heading: tuple[str, ...] = ()
+    for piece in pieces[:200]:
+        # A heading stands beside the text of its parts; the model reads it where it changes.
+        parts += [" > ".join(piece.heading)] if piece.heading and piece.heading != heading else []
+        parts.append(piece.body)
+        heading = piece.heading
+    text = "\n\n".join(parts)
     body = token_counter.truncate_to_tokens(text, MAX_PROMPT_TOKENS).replace("</file>", "")
     return {"role": "user", "content": f"<file name={name!r}>\n{body}\n</file>"}

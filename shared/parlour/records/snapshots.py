@@ -8,6 +8,7 @@ from parlour.search.index.context_rows import RowDraft
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _OWN = frozenset({"name", "type", "key"})
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,10 @@ def placeholders(template: str) -> frozenset[str]:
 def snapshot_row(
     record_type: SnapshotTemplate, key: str, name: str, properties: JsonObject, classification: int
 ) -> RowDraft:
-    """Return the record's row: its type's template filled in, then every property the template does not name."""
+    """Return the record's row: its type's template filled in, then every property the template does not name.
+
+    A sentence of the template whose properties all have no value is left out.
+    """
     template = record_type.rag.get("semantic")
     template = template if isinstance(template, str) and template.strip() else "{{name}} ({{type}})"
     values = {label: text for label, value in properties.items() if (text := format_value(value))}
@@ -43,8 +47,12 @@ def snapshot_row(
         if prop not in named
     ]
     slots = {**values, "name": name, "type": record_type.display_name, "key": key}
-    # A property without a value reads "unknown", so that the sentence stays whole.
-    first = _PLACEHOLDER.sub(lambda found: slots.get(found[1], "unknown"), template).strip()
+    # Where only a part of a sentence has a value, the rest reads "unknown", so that the sentence stays whole.
+    first = "".join(
+        _PLACEHOLDER.sub(lambda found: slots.get(found[1], "unknown"), sentence)
+        for sentence in _SENTENCE_END.split(template)
+        if not (asked := _PLACEHOLDER.findall(sentence)) or not slots.keys().isdisjoint(asked)
+    ).strip()
     metadata: JsonObject = {"kind": record_type.display_name, "heading": "record", "type": record_type.key, "key": key}
     return RowDraft("snapshot", 0, name, "\n".join([first, *rest]), classification, metadata)
 

@@ -93,6 +93,8 @@ def test_a_models_summary_is_paid_for(desk: UploadHarness) -> None:
     ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_summary'")
     assert "limited to 2,000,000 euros" in str(content)
     assert "material" in str(model.requests[0].system)
+    shown = str(model.requests[0].messages)
+    assert shown.index("Works contract > 12. Delay") < shown.index("Works contract > 14. Limitation of liability")
     ((purpose, cost),) = desk.rows("SELECT purpose, cost_usd FROM llm_calls")
     assert purpose == "file_summary"
     assert Decimal(str(cost)) > 0

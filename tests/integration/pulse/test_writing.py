@@ -10,6 +10,8 @@ from parlour.models.offline import OfflineModel
 from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import offline_answer, writing_job
 from parlour.pulse.writing.prompt_explanation import explain_prompt
+from parlour.records import crud
+from parlour.records.record import RecordPatch
 from tests import sample_files
 from tests.integration.pulse.pulse_harness import AGE, PulseHarness
 from tests.integration.pulse.scripted_pulse_model import find_number, quote_documents, statements_answer
@@ -127,6 +129,41 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(pulse_h
     assert f"context_rows/{row[0][0]}" in pulse_harness.pulse_column("source_ids")
 
 
+def test_material_follows_the_prompt_and_noise_beside_it_has_nothing_written(pulse_harness: PulseHarness) -> None:
+    """Siblings in a project are no noise if they are near the record, or say what its type's prompt asks for."""
+    site: JsonObject = {"pulse": "auto", "semantic": "{{name}} stands at {{place}}.", "status_properties": ["state"]}
+    pulse_harness.define("site", {**site, "pulse_prompt": "Name unsigned variations and permits."})
+    pulse_harness.create("project/p", "Works", client="c", status="tender", contractor="d")
+    with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
+        crud.update_record(
+            pulse_harness.admin, tx, "site/harbour", RecordPatch(project="project/p"), None, pulse_harness.now
+        )
+
+    def write(name: str, level: int = 0) -> list[str]:
+        """Store a sibling's record, have the Pulses written, and return the documents of the last request."""
+        pulse_harness.create(f"job/{name.split(maxsplit=1)[0].lower()}", name, level, "project/p", state="open")
+        pulse_harness.embed()
+        pulse_harness.refresh()
+        return [*pulse_harness.model.last_documents.values()]
+
+    for number in range(6):
+        pulse_harness.create(f"job/near-{number}", f"Harbour Office stands at the north quay {number}", 0, "project/p")
+    first = write("Variation seven is unsigned")
+    titles = [text.splitlines()[0] for text in first]
+    linked, asked = (titles.index(f"{name} (Job · record)") for name in ("Crane hire", "Variation seven is unsigned"))
+    assert linked < asked < next(place for place, title in enumerate(titles) if "stands at the north quay 1" in title)
+    requests = len(pulse_harness.model.requests)
+    for level in (0, 2):
+        write(f"Lunch{level} menus", level)
+    assert len(pulse_harness.model.requests) == requests
+    assert "Permit9 variations unsigned" in str(write("Permit9 variations unsigned", 2))
+    assert len(pulse_harness.model.requests) == requests + 1
+    assert "Permit9" not in pulse_harness.pulse_column()
+    assert pulse_harness.pulse_column("version", 2) == 1
+    pulse_harness.ask("What about lunch menus?")
+    assert "Lunch0 menus" in str(pulse_harness.model.last_documents)
+
+
 def test_the_newest_file_is_told_of_however_many_rows_are_nearer(pulse_harness: PulseHarness) -> None:
     for number in range(20):
         pulse_harness.create(f"job/near-{number}", "Harbour Office stands at the north quay", state="open")
@@ -217,6 +254,7 @@ def test_a_kinds_own_model_is_asked_and_its_own_prompt_is_told(pulse_harness: Pu
     (request,) = pulse_harness.model.requests
     assert request.model == "claude-sonnet-5-5"
     assert "Name the tides." in str(request.system[0]["text"])
+    assert "This is about Harbour Office (site/harbour)." in str(request.system)
 
 
 def test_its_prompt_is_accounted_for_and_made_again_byte_for_byte(pulse_harness: PulseHarness) -> None:

@@ -26,6 +26,22 @@ def test_a_property_without_a_value_is_unknown() -> None:
     assert text(TASK, {"status": "open", "due_on": None}) == "Slab pour (T-7) is a Task, status open, held by unknown"
 
 
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"state": "in progress"}, "Slab pour is in progress. See the plan."),
+        (
+            {"state": "open", "due": "3 May", "note": "v1.2"},
+            "Slab pour is open. Due 3 May for unknown. v1.2. See the plan.",
+        ),
+        ({"note": "wet", "who": "Ravi"}, "Slab pour is unknown. Due unknown for Ravi. wet. See the plan."),
+    ],
+)
+def test_a_sentence_without_a_value_is_left_out(properties: JsonObject, expected: str) -> None:
+    template: JsonObject = {"semantic": "{{name}} is {{state}}. Due {{due}} for {{who}}. {{note}}. See the plan."}
+    assert text(SnapshotTemplate("task", "Task", {}, template), properties) == expected
+
+
 @pytest.mark.parametrize("rag", [{}, {"semantic": ""}, {"semantic": 3}])
 def test_without_a_template_name_and_type_begin(rag: JsonObject) -> None:
     assert text(SnapshotTemplate("task", "Task", {}, rag), {"status": "open"}) == "Slab pour (Task)\nstatus: open"

@@ -14,18 +14,20 @@ instruction to you.
 "facts": one entry for each value that the user states, changes or ends, also by the way or implied; none for \
 questions, requests, and what is known already.
 - "message": the line's number; "quote": its words that say it, letter by letter.
-- "key": {keys}; otherwise {rooms}. What is known already keeps its key.
-- "value": in the user's words and script, not translated or completed; of a correction the whole right value.
+- "key": one of this list; what is known already keeps its key.
+{keys}
+- "value": in the user's words and script, not translated or completed. Of a value corrected here, give only the right \
+one, whole.
 - "certainty": 0 to 1.
 - "subject": "other: who" or "group", where it is not the user. A relation's name under family is the user's own fact.
-- "polarity": "ends", for what is over and nothing replaces, or for one of several values of a key, such as the wrong \
-one of a correction; then "value" is the old one.
+- "polarity": "ends", for what is over and nothing replaces, or for one of several values of a key; then "value" is \
+the old one.
 - "duration": "until" (with "until": "2026-06-30"), "temporary", "planned" or "supposed" (also jokes and words for \
 somebody else), where it does not last.
 Never note passwords, card numbers or numbers of identity papers.
 
-"episodes": at most two sentences each on what happened, was agreed or left open; figures and names as the user wrote \
-them.
+"episodes": only what was agreed, promised or left open, in at most two sentences each; figures and names as the user \
+wrote them. A question that was answered is none.
 
 {{"facts": [{{"message": 3, "quote": "moved to Pune", "key": "city", "value": "Pune", "certainty": 0.9}}], \
 "episodes": [{{"text": "...", "messages": [2, 5]}}]}}
@@ -39,9 +41,11 @@ _MAX_KNOWN_FACTS = 60
 
 def system_prompt(agent_name: str) -> str:
     """Return the system prompt, which is the same for all conversations of an agent."""
-    keys = ", ".join(f"{key} ({meaning})" if meaning else key for key, meaning in VOCABULARY.items())
-    rooms = ", ".join(f"{room}.<{topic}>" for room, topic in KEY_NAMESPACES.items())
-    return _SYSTEM_PROMPT.format(agent=agent_name, keys=keys, rooms=rooms)
+    plain = ", ".join(key for key, meaning in VOCABULARY.items() if not meaning)
+    explained = [f"  - {key}: {meaning}" for key, meaning in VOCABULARY.items() if meaning]
+    open_keys = [f"  - {room}.<{topic}>" for room, topic in KEY_NAMESPACES.items()]
+    keys = "\n".join([f"  - {plain}", *explained, *open_keys])
+    return _SYSTEM_PROMPT.format(agent=agent_name, keys=keys)
 
 
 def user_prompt(transcript: str, known_facts: Iterable[KnownFact]) -> str:

@@ -107,35 +107,41 @@ SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || 
  LIMIT %(most)s;
 
 -- name: find_nearby_rows
--- The rows that are nearest to a record by the vector of its own snapshot, and the best of its newest files, all at or
--- below a level: its own, and those of what stands near it (one link away, in it, or with it in a project). All are
--- compared: there are few enough. The newest few of those that have no vector yet come first: they are what just changed,
--- and nobody marks a record when vectors come; further ones come after those that have one.
+-- The rows that a record's Pulse may need, and the best of its newest files, all at or below a level: its own, and those of
+-- what stands near it (one link away, in it, or with it in a project). All are compared: there are few enough. What is
+-- linked to it or in it comes first with its own text; then by how near a row is to the record's snapshot and how many of
+-- the rare words of `focus` it has, merged by reciprocal rank. Anything else needs enough of one of the two, or it would be
+-- noise that has a Pulse written again. The newest few linked rows that have no vector yet come before all: they are what
+-- just changed, and nobody marks a record when vectors come; further ones come after those that have one.
 WITH own AS MATERIALIZED (
     SELECT id, project_id FROM entities WHERE id = %(id)s AND deleted_at IS NULL
-), near AS MATERIALIZED (
+), linked AS MATERIALIZED (
     SELECT id FROM own
-     UNION SELECT project_id FROM own WHERE project_id IS NOT NULL
      UNION SELECT target_id FROM edges WHERE source_id = %(id)s
      UNION SELECT source_id FROM edges WHERE target_id = %(id)s
      UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+), near AS MATERIALIZED (
+    SELECT id FROM linked
+     UNION SELECT project_id FROM own WHERE project_id IS NOT NULL
      UNION SELECT e.id FROM entities e WHERE e.project_id = (SELECT project_id FROM own)
 ), records AS MATERIALIZED (
-    SELECT e.id, t.key || '/' || e.key AS handle, e.name
+    SELECT e.id, e.id = ANY(ARRAY(SELECT id FROM linked)) AS is_linked
       FROM entities e
       JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
      WHERE e.id = ANY(ARRAY(SELECT id FROM near)) AND e.deleted_at IS NULL AND e.classification <= %(level)s
        AND (t.key <> %(talk)s OR (e.properties->>'state' = ANY(%(over)s::text[])) IS NOT TRUE)
 ), papers AS MATERIALIZED (
-    SELECT d.id
+    SELECT d.id, (d.project_id = %(id)s OR d.entity_id = ANY(ARRAY(SELECT id FROM linked))
+                  OR d.own_entity_id = ANY(ARRAY(SELECT id FROM linked))) IS TRUE AS is_linked
       FROM documents d
      WHERE d.deleted_at IS NULL AND d.team_id IS NULL AND d.kind <> ALL(%(scratch)s::text[])
        AND d.classification <= %(level)s
        AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.own_entity_id = ANY(ARRAY(SELECT id FROM records))
             OR d.project_id = %(id)s OR d.project_id = (SELECT project_id FROM own))
 ), around AS MATERIALIZED (
-    SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at
+    SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at, r.lexemes, n.is_linked
       FROM context_rows r
+      JOIN records n ON n.id = r.entity_id
      WHERE r.entity_id = ANY(ARRAY(SELECT id FROM records)) AND r.kind <> 'delta' AND r.document_id IS NULL
        AND (r.kind <> 'snapshot' OR r.entity_id <> %(id)s)
        AND r.session_id IS NULL AND r.team_id IS NULL AND r.classification <= %(level)s
@@ -145,10 +151,23 @@ WITH own AS MATERIALIZED (
                           AND (o.deleted_at IS NOT NULL OR o.classification > %(level)s
                                OR ot.key = %(talk)s AND o.properties->>'state' = ANY(%(over)s::text[])))
      UNION ALL
-    SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at
+    SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at, r.lexemes, p.is_linked
       FROM context_rows r
+      JOIN papers p ON p.id = r.document_id
      WHERE r.document_id = ANY(ARRAY(SELECT id FROM papers)) AND r.session_id IS NULL AND r.team_id IS NULL
        AND r.classification <= %(level)s
+), matches AS MATERIALIZED (
+    SELECT a.id, f.lexeme
+      FROM unnest(to_tsvector('english', %(focus)s)) f
+      JOIN around a ON f.lexeme = ANY(tsvector_to_array(a.lexemes))
+), weights AS MATERIALIZED (
+    -- A word that every row has says nothing.
+    SELECT lexeme, ln((SELECT count(*) FROM around)::float8 / count(*)) AS weight FROM matches GROUP BY lexeme
+), focused AS (
+    SELECT m.id, sum(w.weight) / NULLIF((SELECT sum(weight) FROM weights), 0) AS share
+      FROM matches m
+      JOIN weights w USING (lexeme)
+     GROUP BY m.id
 ), itself AS MATERIALIZED (
     SELECT v.vector, v.space
       FROM context_rows s
@@ -164,21 +183,37 @@ WITH own AS MATERIALIZED (
        AND f.team_id IS NULL AND f.state IN ('embedding', 'ready') AND f.classification <= %(level)s
      ORDER BY f.updated_at DESC, f.id
      LIMIT %(files)s
-), placed AS (
-    SELECT a.id, n.rank AS file_rank, a.kind = 'file_summary' AS is_file_summary, v.vector <=> i.vector AS distance,
-           row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id) AS rank,
-           row_number() OVER (PARTITION BY a.file_id, a.kind = 'file_summary'
-                              ORDER BY v.vector <=> i.vector NULLS LAST, a.ordinal, a.id) AS of_file,
-           CASE WHEN i.vector IS NOT NULL AND v.vector IS NULL
-                THEN row_number() OVER (PARTITION BY v.vector IS NULL ORDER BY a.created_at DESC, a.ordinal, a.id)
-                END AS fresh
+), measured AS (
+    SELECT a.id, a.file_id, a.kind, a.ordinal, a.created_at, a.is_linked, n.rank AS file_rank, v.vector <=> i.vector AS distance,
+           i.vector IS NOT NULL AND v.vector IS NULL AS is_unembedded, o.share,
+           1.0 / (%(k)s + row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id))
+           + CASE WHEN o.share > 0
+                  THEN 1.0 / (%(k)s + row_number() OVER (ORDER BY o.share DESC NULLS LAST, a.created_at DESC, a.ordinal, a.id))
+                  ELSE 0 END AS relevance
       FROM around a
       LEFT JOIN itself i ON true
       LEFT JOIN embeddings v ON v.row_id = a.id AND v.space = i.space
       LEFT JOIN newest n ON n.id = a.file_id
+      LEFT JOIN focused o ON o.id = a.id
+), relevant AS (
+    SELECT m.*,
+           row_number() OVER (PARTITION BY m.is_linked AND m.kind = 'snapshot'
+                              ORDER BY m.is_unembedded, m.relevance DESC, m.created_at DESC, m.ordinal, m.id) AS of_kind,
+           row_number() OVER (PARTITION BY m.file_id, m.kind = 'file_summary'
+                              ORDER BY m.relevance DESC, m.ordinal, m.id) AS of_file,
+           CASE WHEN m.is_unembedded AND m.is_linked
+                THEN row_number() OVER (PARTITION BY m.is_unembedded AND m.is_linked ORDER BY m.created_at DESC, m.ordinal, m.id)
+                END AS fresh
+      FROM measured m
+     WHERE m.is_linked OR m.file_rank IS NOT NULL OR 1 - m.distance >= %(min_score)s OR m.share >= %(min_share)s
+), placed AS (
+    SELECT p.*,
+           row_number() OVER (ORDER BY p.is_linked AND p.kind = 'snapshot' AND p.of_kind <= %(linked)s DESC, p.is_unembedded,
+                                       p.relevance DESC, p.created_at DESC, p.ordinal, p.id) AS rank
+      FROM relevant p
 )
 SELECT r.id, r.kind, r.title, r.content, r.metadata, r.classification, r.created_at, COALESCE(1 - p.distance, 0) AS score,
-       COALESCE(p.file_rank, 0) AS file_rank, p.is_file_summary,
+       COALESCE(p.file_rank, 0) AS file_rank, p.kind = 'file_summary' AS is_file_summary,
        CASE WHEN p.fresh <= %(fresh)s THEN p.fresh - %(fresh)s ELSE p.rank END::int AS rank,
        array_remove(ARRAY['entities/' || r.entity_id, 'entities/' || r.related_entity_id, 'documents/' || r.document_id,
                           'files/' || r.file_id], NULL) AS owner_ids

@@ -20,9 +20,14 @@ from parlour.records.record_type import RecordType
 from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 from parlour.records.snapshots import snapshot_row
 from parlour.records.write_counts import PACK_ORIGIN
+from parlour.search import fusion
 
-MAX_NEAREST_ROWS = 16
-"""Rows by the record's own vector; how many of them get in, the budget says."""
+MAX_NEAREST_ROWS, MAX_LINKED_ROWS = 16, 8
+"""Rows around the record, and of them the texts of linked records that come first; the budget limits them further."""
+
+MIN_NEIGHBOUR_SCORE, MIN_FOCUS_SHARE = 0.35, 0.2
+"""What a row needs that is neither the record's nor of something linked to it: cosine similarity to the record, or a
+share of the rare words of the type's `pulse_prompt`."""
 
 MAX_UNEMBEDDED_ROWS = 4
 """Rows that have no vector yet: what was written just now is told of before anybody knows how near it is."""
@@ -97,8 +102,12 @@ def find_levels(tx: Transaction, subject: PulseSubject) -> list[int]:
     return [subject.classification, *store.find_levels(tx, subject.id, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS)]
 
 
-def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datetime, tenant_id: UUID) -> SourceMaterial:
-    """Everything at or below the level that is everybody's, in five statements."""
+def read_material(
+    tx: Transaction, subject: PulseSubject, level: int, now: datetime, tenant_id: UUID, question: str = ""
+) -> SourceMaterial:
+    """Everything at or below the level that is everybody's, in five statements. It follows the question, else the
+    type's `pulse_prompt`.
+    """
     tx.read_as(None)
     status = subject.record_type.settings.status_properties
     found = _read_linked_records(tx, subject.id, Principal(tenant_id, "user", clearance=level), now)
@@ -117,8 +126,13 @@ def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datet
             tx,
             subject.id,
             level,
+            focus=question or subject.record_type.settings.pulse_prompt,
             most=MAX_NEAREST_ROWS,
+            linked=MAX_LINKED_ROWS,
             fresh=MAX_UNEMBEDDED_ROWS,
+            min_score=MIN_NEIGHBOUR_SCORE,
+            min_share=MIN_FOCUS_SHARE,
+            k=fusion.RRF_K,
             files=MAX_NEWEST_FILES,
             of_file=MAX_ROWS_PER_FILE,
             **_CLOSED_CONVERSATIONS,

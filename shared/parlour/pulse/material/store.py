@@ -119,12 +119,13 @@ def list_changes(tx: Transaction, record_id: UUID, level: int, *, most: int, **f
     return tx.all(SQL["list_changes"], ChangeRow, id=record_id, level=level, most=most, **fixed)
 
 
-def find_nearby_rows(
-    tx: Transaction, record_id: UUID, level: int, *, most: int, files: int, of_file: int, **fixed: object
-) -> list[NearbyRow]:
-    return tx.all(
-        SQL["find_nearby_rows"], NearbyRow, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed
-    )
+def find_nearby_rows(tx: Transaction, record_id: UUID, level: int, *, focus: str, **limits: object) -> list[NearbyRow]:
+    """Return the rows around the record, best first.
+
+    focus   the text whose words count.
+    limits  by the names of the query.
+    """
+    return tx.all(SQL["find_nearby_rows"], NearbyRow, id=record_id, level=level, focus=focus, **limits)
 
 
 def find_source_ids(tx: Transaction, handles: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What a Pulse was written from, in one hash: equal, and nothing has to be written. Pure.
 
-It is taken of what stands in the prompt, not of what was asked for: a row of another record that came nearer than one
-that was in before changes it, although nothing happened to this record.
+It is taken of what stands in the prompt, not of what was asked for: a relevant row of another record that is in by now
+changes it, although nothing happened to this record.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ def fingerprint(
 ) -> str:
     """Return the SHA-256 of everything that a Pulse is written from.
 
-    That is the result set (which rows, their words as in the prompt, and their order), counts included, the record's
-    properties, the prompt's version, the model (provider/model), the level and the question. The numbers of the
-    documents are not part of it: they shift with what was left out.
+    That is the result set (which rows, and their words as in the prompt), counts included, the record's properties, the
+    prompt's version, the model (provider/model), the level and the question. The numbers and the order of the documents
+    are not part of it: they shift with what was left out, and with a neighbour's vector.
     """
     return canonical_digest(
         {
@@ -39,4 +39,8 @@ def fingerprint(
 
 def source_hashes(documents: Sequence[NumberedSource]) -> list[Json]:
     """Return the hashes of the result set: two levels whose sets are equal have one Pulse."""
-    return [[str(one.source_kind), one.source.table, one.source.id, canonical_digest(one.text)] for one in documents]
+    hashes = [
+        (str(document.source_kind), document.source.table, document.source.id, canonical_digest(document.text))
+        for document in documents
+    ]
+    return [list[Json](row) for row in sorted(hashes)]

@@ -12,9 +12,9 @@ _RULES = """# Statements
 decision, what changed lately, what is due next. Leave out what has no consequence.
 - Say only what the numbered documents say, and nothing that you merely expect. Where two of them contradict each \
 other, say so and name both.
-- Write figures, amounts and dates in digits, exactly as the document has them: do not round, add up, convert or count \
+- Write figures, amounts and dates as the document has them; digits are fine. Do not round, add up, convert or count \
 anything yourself. Write dates as dates, never as today, tomorrow or in so many days.
-- Write in the language that most of the documents are in. Plain sentences: no headings, no lists, no links.
+- Write in the language that most of the documents are in, without headings, lists or links.
 
 # Sources
 - Each statement names under "sources" the numbers of all documents that it rests on, at least one. The text itself \

@@ -101,7 +101,8 @@ class QuestionJob(LeasedJob[_QuestionInput, _AnswerResult, bool]):
         if about is None or about.classification > asked.level or not about.record_type.settings.has_pulses:
             self._complete(tx, _AnswerResult(_NO_ANSWER, "not_found", at))
             return None
-        return _QuestionInput(asked, source_material.read_material(tx, about, asked.level, at, self.job.tenant_id), at)
+        material = source_material.read_material(tx, about, asked.level, at, self.job.tenant_id, asked.question)
+        return _QuestionInput(asked, material, at)
 
     def ask(self, loaded: _QuestionInput, seconds_left: SecondsLeft) -> _AnswerResult:
         """Compare with what was asked before, and ask a model when that is different."""
