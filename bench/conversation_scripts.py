@@ -263,7 +263,7 @@ def _call(reader: Reader, given: Any) -> Call:
 def _found(contents: tuple[str, ...]) -> JsonObject:
     return {
         "documents": [
-            {"document": number, "title": f"Report {number}", "metadata": {"page": number}, "contents": one}
+            {"n": number, "title": f"Report {number}", "metadata": {"page": number}, "contents": one}
             for number, one in enumerate(contents, start=1)
         ]
     }

@@ -117,7 +117,7 @@ def _risk(clause: dict[str, Any]) -> dict[str, Any]:
         "response": f"Have {clause['title']}, page {page}, read by counsel.",
     }
     links = [{"relation": "about", "to": clause["record"]}]
-    return {"name": _heading(clause), "properties": properties, "sources": [clause["document"]], "links": links}
+    return {"name": _heading(clause), "properties": properties, "sources": [clause["n"]], "links": links}
 
 
 def _heading(clause: dict[str, Any]) -> str:

@@ -57,9 +57,7 @@ def _result_sources(result: JsonObject) -> list[Source]:
     """Return the sources of a result: rows by the session's numbers, records and documents by their handles."""
     documents = result.get("documents")
     found = [one for one in documents if isinstance(one, dict)] if isinstance(documents, list) else []
-    numbers = [
-        Source("citation_numbers", str(one["document"])) for one in found if str(one.get("document", "")).isdecimal()
-    ]
+    numbers = [Source("citation_numbers", str(one["n"])) for one in found if isinstance(one.get("n"), int)]
     return [*numbers, *source_status.handle_sources(canonical_json(result))]
 
 

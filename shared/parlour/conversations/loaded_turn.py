@@ -14,7 +14,7 @@ from parlour.conversations import (
     message_joining,
     store,
 )
-from parlour.conversations.handoff_rules import hand_off_tool
+from parlour.conversations.handoff_rules import HAND_OFF, hand_off_tool
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.turn_context import TurnContext
@@ -43,6 +43,7 @@ from parlour.tenancy.access import Access
 from parlour.tenancy.bindings import Persona
 from parlour.text.token_counter import TokenCounter
 from parlour.tools import calls
+from parlour.tools.builtin.definitions import ASK_A_PERSON
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.registry import parse_tools
 from parlour.tools.tool_definition import Tool
@@ -256,6 +257,7 @@ class _TurnLoader:
             is_summary_pending=before.is_summary_pending,
             tail_candidates=[*changed, *known.items, *handoffs.brief_items(self.tx, self.lease, self.turn.id)],
             attachments=self._attachment_items(),
+            acting_tools=_acting_tools(self.tools),
         )
         prompting = PromptBuilder(
             materials,
@@ -310,6 +312,11 @@ class _TurnLoader:
         return budget.resolve_profile(
             self.persona.agent.budget, self.focus_record.budget_override if self.focus_record else None
         )
+
+
+def _acting_tools(tools: Sequence[Tool]) -> tuple[str, ...]:
+    """Return the tools whose calls do something, also where no record changes: made again, they do it twice."""
+    return tuple(tool.name for tool in tools if tool.writes or tool.heavy or tool.name in {HAND_OFF, ASK_A_PERSON.name})
 
 
 def _prompt_versions(persona: Persona, tools: Sequence[Tool], lease: Lease) -> JsonObject:

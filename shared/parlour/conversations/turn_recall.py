@@ -13,7 +13,6 @@ from parlour.memory.recall import recall as memories
 from parlour.memory.recall.store import EpisodeQuery
 from parlour.principal import Principal
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
-from parlour.search.citation_numbers import assign_numbers
 from parlour.search.index.embedders import Vector, embed_query
 from parlour.search.query_expansion import expand_query, select_expansion
 from parlour.search.recall import recall_messages
@@ -93,7 +92,7 @@ def _embed_query(turn_context: TurnContext, query: str) -> Vector | None:
 def _recall_messages(
     tx: Transaction, turn_context: TurnContext, question: RecallQuestion, vector: Vector | None
 ) -> list[Item]:
-    """Return the recalled messages as candidates for the prompt, under the numbers by which a reply cites them."""
+    """Return the recalled messages as candidates for the prompt."""
     if not question.searches_messages:
         return []
     lease = turn_context.lease
@@ -106,18 +105,16 @@ def _recall_messages(
         before_turn=question.since_turn,
         includes_other_sessions=question.includes_other_sessions,
     )
-    numbers = assign_numbers(tx, lease.id, rows, lease.token)
     return [
         Item(
             SourceKind.OTHER_SESSIONS if row.is_from_other_session else SourceKind.RECALL,
-            render_message(numbers[row.row_id], row),
+            render_message(row),
             Source("messages", str(row.message_id)) if row.message_id else Source("context_rows", str(row.row_id)),
             score=row.score,
             classification=row.classification,
             title=row.title,
         )
         for row in rows
-        if row.row_id in numbers  # one that was erased meanwhile has no number
     ]
 
 

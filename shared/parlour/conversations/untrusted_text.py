@@ -110,9 +110,14 @@ def _read_outside_text(turn: PastTurn, is_outside: OutsideCheck) -> bool:
     lists = [content for content in contents if isinstance(content, list)]
     blocks = [block for content in lists for block in content if isinstance(block, dict)]
     names = {str(block["id"]): str(block["name"]) for block in blocks if block.get("type") == "tool_use"}
-    own = {f"failed: {code}" for code in _PARLOURS_CODES}
     return any(
-        is_outside(names.get(str(block.get("tool_use_id")), "")) and block.get("content") not in own
+        is_outside(names.get(str(block.get("tool_use_id")), "")) and not _is_own_failure(str(block.get("content")))
         for block in blocks
         if block.get("type") == "tool_result"
     )
+
+
+def _is_own_failure(stub: str) -> bool:
+    """Return whether a result's line in history is of a call that never reached its tool."""
+    outcome, _, failure = stub.partition(": ")
+    return outcome == "failed" and failure.partition(": ")[0] in _PARLOURS_CODES

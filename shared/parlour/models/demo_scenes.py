@@ -279,7 +279,7 @@ class _Slots:
         if quote.is_fact:
             return _matched(quote.pattern.search(self._exchange.remembered)), None
         for document in documents_of(self._exchange.outcomes):
-            number = document.get("document")
+            number = document.get("n")
             if quote.title.lower() in str(document.get("title", "")).lower() and isinstance(number, int):
                 match = quote.pattern.search(one_line(str(document.get("contents", ""))))
                 if match:

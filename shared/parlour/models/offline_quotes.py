@@ -68,7 +68,7 @@ def list_records(kind: str, documents: Sequence[JsonObject]) -> list[Quote]:
     """Return what the results say of each record of a type, in the order of their keys."""
     rows: dict[str, Quote] = {}
     for entry in documents:
-        record, number = str(entry.get("record", "")), entry.get("document")
+        record, number = str(entry.get("record", "")), entry.get("n")
         if record.startswith(f"{kind}/") and "handle" not in entry and isinstance(number, int):
             rows.setdefault(record, Quote(_shorten(str(entry.get("contents", "")), _MAX_QUOTE_CHARS), number))
     return [rows[record] for record in sorted(rows)]
@@ -123,7 +123,7 @@ def _candidates(wanted: set[str], documents: Sequence[JsonObject]) -> tuple[list
 def _read(documents: Sequence[JsonObject]) -> Iterator[tuple[int, set[str], Sentence, str]]:
     """Yield each sentence with its document's number and words, and the sentence before it that it refers to, or ""."""
     for entry in documents:
-        about, number = _families(f"{entry.get('title', '')} {entry.get('metadata', '')}"), entry.get("document")
+        about, number = _families(f"{entry.get('title', '')} {entry.get('metadata', '')}"), entry.get("n")
         if not isinstance(number, int):
             continue
         before = ""
@@ -135,7 +135,7 @@ def _read(documents: Sequence[JsonObject]) -> Iterator[tuple[int, set[str], Sent
 def _first_passage(documents: Sequence[JsonObject]) -> Quote | None:
     """Return the text of the first document that says something, without its headings."""
     for entry in documents:
-        number, texts = entry.get("document"), [one.text for one in sentences(str(entry.get("contents", "")))]
+        number, texts = entry.get("n"), [one.text for one in sentences(str(entry.get("contents", "")))]
         if isinstance(number, int) and texts:
             return Quote(_shorten(" ".join(texts), _MAX_PASSAGE_CHARS), number)
     return None

@@ -25,8 +25,11 @@ class RecalledMessage(SearchResult):
     is_from_other_session: bool = False
 
 
-def render_message(number: int, row: SearchResult) -> str:
-    """Return a message as models read it: one JSON document under the number by which a reply cites it."""
-    metadata = " · ".join(str(row.metadata[name]) for name in ("date", "sender") if row.metadata.get(name))
-    told = {"document": number, "title": row.title, "metadata": metadata, "contents": row.body}
-    return json.dumps(told, ensure_ascii=False)
+def render_message(row: SearchResult) -> str:
+    """Return a message as models read it: who wrote it, when, in which conversation, and its words as a JSON string.
+
+    It has no number: what a user wrote is no source of a reply.
+    """
+    written = ", ".join(str(row.metadata[name]) for name in ("sender", "date") if row.metadata.get(name))
+    origin = f"{written} ({row.title})" if written and row.title else written or row.title
+    return f"{origin}: {json.dumps(row.body, ensure_ascii=False)}"

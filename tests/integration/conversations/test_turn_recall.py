@@ -5,21 +5,13 @@ from contextlib import nullcontext
 from decimal import Decimal
 from uuid import UUID
 
-import psycopg
 import pytest
 
-from parlour.conversations import turn_runner
-from parlour.conversations.loaded_turn import LoadedTurn
-from parlour.conversations.reply import Answer
-from parlour.conversations.turn_context import TurnContext
-from parlour.infra.connection import Connection
-from parlour.infra.errors import ProviderUnavailable, RetryError
+from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.records import backfill
-from parlour.search.citation_numbers import assign_numbers
 from parlour.search.index import embedding_job
 from parlour.search.index.embedding_job import EmbeddingDependencies
 from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
@@ -80,11 +72,11 @@ def talk(
     embedding_job.embed_tenant(services, conversation.tenant_id, lambda: 300.0)
 
 
-def recalled(conversation: ConversationHarness) -> list[JsonObject]:
-    """The documents that the newest prompt recalls."""
+def recalled(conversation: ConversationHarness) -> list[str]:
+    """The texts of the messages that the newest prompt recalls."""
     blocks = [block for message in conversation.model.requests[-1].messages for block in message["content"]]  # type: ignore[union-attr]
     texts = [str(block["text"]) for block in blocks if "<parlour:recalled>" in str(block.get("text", ""))]  # type: ignore[union-attr,index,call-overload]
-    return [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
+    return [json.loads(line[line.index(': "') + 2 :]) for text in texts for line in text.splitlines()[2:-1]]
 
 
 @pytest.fixture
@@ -95,92 +87,15 @@ def long_talk(conversation: ConversationHarness) -> tuple[Principal, UUID]:
     return visitor, session
 
 
-def test_what_was_said_before_the_window_is_recalled_and_can_be_cited(
+def test_what_was_said_before_the_window_is_recalled_and_is_no_source(
     conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     visitor, session = long_talk
     conversation.embedder = watched = Watched(conversation.database)
     say(conversation, visitor, session, ASKED, "It is KX-4471 [1].")
-    best = recalled(conversation)[0]
-    assert (best["document"], best["contents"]) == (1, TELLING)
-    assert "Visitor" in str(best["metadata"]) or "User" in str(best["metadata"])
+    assert recalled(conversation)[0] == TELLING
     assert watched.asked == 1
-    cited = f"SELECT c.number FROM citations c JOIN messages m ON m.id = c.message_id WHERE m.session_id = '{session}'"
-    assert conversation.query(cited) == [(1,)]
-
-
-def test_its_number_stays(conversation: ConversationHarness, long_talk: tuple[Principal, UUID]) -> None:
-    say(conversation, *long_talk, ASKED)
-    say(conversation, *long_talk, "And when does the crane's permit number KX-4471 end?")
-    assert next(one["document"] for one in recalled(conversation) if one["contents"] == TELLING) == 1
-
-
-def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
-    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(running: TurnContext, loaded: LoadedTurn) -> Answer:
-        raise RetryError("a queue was away")
-
-    numbered = "SELECT row_id, number FROM citation_numbers ORDER BY number"
-    conversation.send_web(*long_talk, ASKED)
-    with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="queue"):  # noqa: PT012 - patched meanwhile
-        meanwhile.setattr(turn_runner, "_run_steps", failing)
-        conversation.run_turn()
-    before = conversation.query(numbered)
-    assert before
-    conversation.model.script = [text_answer("KX-4471.")]
-    conversation.run_turn()
-    assert conversation.query(numbered) == before
-    assert {int(str(one["document"])) for one in recalled(conversation)} <= {number for _, number in before}
-    assert conversation.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [
-        (1, "answered")
-    ]
-
-
-def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
-    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit, taken = Connection.commit, []
-
-    def taking(*given: object) -> dict[UUID, int]:
-        taken.append(assign_numbers(*given))  # type: ignore[arg-type]
-        return taken[-1]
-
-    def losing(connection: Connection) -> None:
-        commit(connection)
-        if len(taken) == 1:
-            connection.close()
-            raise psycopg.OperationalError("server closed the connection unexpectedly")
-
-    monkeypatch.setattr("parlour.conversations.turn_recall.assign_numbers", taking)
-    monkeypatch.setattr(Connection, "commit", losing)
-    say(conversation, *long_talk, ASKED, "KX-4471.")
-    first, again = taken
-    assert first == again
-    assert conversation.query("SELECT count(*), max(number) + 1 FROM citation_numbers") == conversation.query(
-        f"SELECT next_citation_number - 1, next_citation_number FROM sessions WHERE id = '{long_talk[1]}'"
-    )
-    assert recalled(conversation)
-    assert conversation.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [
-        (1, "answered")
-    ]
-
-
-def test_a_worker_that_lost_the_session_numbers_nothing(
-    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    visitor, session = long_talk
-    load = turn_runner._load_turn
-
-    def losing(running: TurnContext) -> tuple[LoadedTurn, str | None]:
-        loaded = load(running)
-        conversation.query(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
-        return loaded
-
-    monkeypatch.setattr(turn_runner, "_load_turn", losing)
-    conversation.send_web(visitor, session, ASKED)
-    conversation.run_turn()
-    assert conversation.query("SELECT number FROM citation_numbers") == []
+    assert conversation.query("SELECT count(*) FROM citations") == [(0,)]
 
 
 @pytest.mark.parametrize("question", ["And when does that permit of the crane end?", "The permit?", "And it?"])
@@ -209,9 +124,8 @@ def test_what_is_told_word_for_word_is_not_recalled(
     conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     say(conversation, *long_talk, f"Delivery {CUT_AFTER} of gravel, when was it?")
-    told = [str(one["contents"]) for one in recalled(conversation)]
-    assert told
-    assert not [one for one in told if f"Delivery {CUT_AFTER} " in one]
+    assert recalled(conversation)
+    assert not [text for text in recalled(conversation) if f"Delivery {CUT_AFTER} " in text]
 
 
 def test_nothing_is_recalled_while_history_is_whole(conversation: ConversationHarness) -> None:
@@ -240,7 +154,7 @@ def test_another_conversation_of_the_same_user_is_looked_into_where_they_point_t
     say(conversation, visitor, other, ASKED)
     assert recalled(conversation) == []
     say(conversation, visitor, other, f"As we discussed last time: {ASKED}")
-    assert TELLING in [one["contents"] for one in recalled(conversation)]
+    assert TELLING in recalled(conversation)
 
 
 @pytest.mark.parametrize("visibility", ["shared", "role_gated"])
@@ -259,7 +173,7 @@ def test_a_row_above_the_readers_clearance_is_not_recalled(
 ) -> None:
     conversation.query("UPDATE context_rows SET classification = 3 WHERE content LIKE '%KX-4471%' RETURNING id")
     say(conversation, *long_talk, ASKED)
-    assert TELLING not in [one["contents"] for one in recalled(conversation)]
+    assert TELLING not in recalled(conversation)
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
@@ -280,13 +194,13 @@ def test_a_reply_whose_source_was_closed_since_is_not_recalled(
     )
     with pytest.raises(RuntimeError) if goes_on else nullcontext():
         conversation.run_turn()
-    assert _ANSWERED in [one["contents"] for one in recalled(conversation)]
+    assert _ANSWERED in recalled(conversation)
     conversation.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     if goes_on:
         conversation.run_turn()
     else:
         say(conversation, *long_talk, ASKED)
-    again = [one["contents"] for one in recalled(conversation)]
+    again = recalled(conversation)
     assert _ANSWERED not in again
     assert TELLING in again
 
@@ -302,7 +216,7 @@ def test_what_was_said_in_the_same_words_on_another_day_takes_one_place(
             f" WHERE content LIKE '%Delivery {number} of%' RETURNING 1"
         )
     say(conversation, *long_talk, ASKED)
-    told = [str(one["contents"]) for one in recalled(conversation)]
+    told = recalled(conversation)
     assert told.count(again) == 1
     assert {TELLING, further} <= {*told}
 
@@ -320,7 +234,7 @@ def test_one_anchor_is_told_beside_the_messages_and_in_the_place_of_none(
             f" FROM sessions WHERE id = '{session}' RETURNING 1"
         )
     say(conversation, *long_talk, ASKED)
-    told = [str(one["contents"]) for one in recalled(conversation)]
+    told = recalled(conversation)
     assert len([one for one in told if one.startswith("messages to")]) == 1
     assert TELLING in told
 
@@ -330,7 +244,7 @@ def test_words_find_it_when_the_embedder_is_away(
 ) -> None:
     conversation.embedder = Away()
     say(conversation, *long_talk, ASKED)
-    assert TELLING in [one["contents"] for one in recalled(conversation)]
+    assert TELLING in recalled(conversation)
 
 
 def test_a_turn_that_goes_on_keeps_what_it_recalled(

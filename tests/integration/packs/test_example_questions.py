@@ -101,7 +101,7 @@ def found(
 def result(call: JsonObject, found: list[SearchResult]) -> JsonObject:
     """What the search tool answers the model."""
     documents: list[Json] = [
-        {"document": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
+        {"n": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
         for number, row in enumerate(found, 1)
     ]
     return {"type": "tool_result", "tool_use_id": call["id"], "content": json.dumps({"documents": documents})}

@@ -34,7 +34,7 @@ def called(name: str, result: Json, call_id: str = "toolu_demo_1") -> tuple[Json
 
 def found(contents: str, title: str = "Site report no. 19") -> tuple[JsonObject, JsonObject]:
     """Return a search and the one document that it found."""
-    documents: list[Json] = [{"document": 7, "title": title, "metadata": "", "contents": contents}]
+    documents: list[Json] = [{"n": 7, "title": title, "metadata": "", "contents": contents}]
     return called("search_knowledge", {"documents": documents})
 
 

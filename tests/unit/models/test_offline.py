@@ -15,12 +15,12 @@ TAIL: JsonObject = {
 }
 DOCUMENTS: list[Json] = [
     {
-        "document": 4,
+        "n": 4,
         "title": "Works contract",
         "metadata": "contract · Payment",
         "contents": "Retention of 5% is deducted from bills, up to Rs. 2,50,000. Mr. K. Nair is the arbitrator.",
     },
-    {"document": 2, "title": "Site report", "metadata": "", "contents": "The crane was idle for 2 days."},
+    {"n": 2, "title": "Site report", "metadata": "", "contents": "The crane was idle for 2 days."},
 ]
 FOUND: JsonObject = {"documents": DOCUMENTS}
 
@@ -90,7 +90,7 @@ def test_the_answer_quotes_cites_and_says_that_it_is_the_offline_model() -> None
 
 def test_at_most_three_passages_are_quoted_those_with_the_rarer_words_first() -> None:
     contents = "The pump hums. The pump runs. The pump stops. The pump leaks oil. The pump waits."
-    found: JsonObject = {"documents": [{"document": 1, "title": "Log", "metadata": "", "contents": contents}]}
+    found: JsonObject = {"documents": [{"n": 1, "title": "Log", "metadata": "", "contents": contents}]}
     assert after_search("Does the pump leak oil?", found).splitlines()[2:] == ["- The pump leaks oil. [1]"]
     lines = after_search("What about the pump?", found).splitlines()[2:]
     assert lines == ["- The pump hums. [1]", "- The pump runs. [1]", "- The pump stops. [1]"]
@@ -98,8 +98,8 @@ def test_at_most_three_passages_are_quoted_those_with_the_rarer_words_first() ->
 
 def test_what_stands_beside_a_document_says_what_its_sentences_are_about() -> None:
     documents: list[Json] = [
-        {"document": 1, "title": "Log", "metadata": "minutes · Roof", "contents": "Work stopped for nine days."},
-        {"document": 2, "title": "Log", "metadata": "minutes · Crane", "contents": "Work stopped for five days."},
+        {"n": 1, "title": "Log", "metadata": "minutes · Roof", "contents": "Work stopped for nine days."},
+        {"n": 2, "title": "Log", "metadata": "minutes · Crane", "contents": "Work stopped for five days."},
     ]
     answer = after_search("How long did crane work stop?", {"documents": documents})
     assert answer.splitlines()[2] == "- Work stopped for five days. [2]"
@@ -107,17 +107,17 @@ def test_what_stands_beside_a_document_says_what_its_sentences_are_about() -> No
 
 def test_a_table_row_is_quoted_with_its_column_names() -> None:
     table = "| reading | width |\n|---|---|\n| 1 | 0.25 mm |\n"
-    found: JsonObject = {"documents": [{"document": 7, "title": "Crack at C4", "metadata": "", "contents": table}]}
+    found: JsonObject = {"documents": [{"n": 7, "title": "Crack at C4", "metadata": "", "contents": table}]}
     assert after_search("How wide is the crack?", found).endswith("- reading: 1; width: 0.25 mm [7]")
 
 
 def test_footnote_marks_of_a_document_do_not_become_citations() -> None:
-    noted: JsonObject = {"documents": [{"document": 4, "title": "T", "contents": "Retention is 5% [12] of each bill."}]}
+    noted: JsonObject = {"documents": [{"n": 4, "title": "T", "contents": "Retention is 5% [12] of each bill."}]}
     assert after_search("What is the retention?", noted).endswith("- Retention is 5% (12) of each bill. [4]")
 
 
 def test_a_long_passage_is_cut_after_a_word() -> None:
-    found: JsonObject = {"documents": [{"document": 1, "contents": "retention " * 200}]}
+    found: JsonObject = {"documents": [{"n": 1, "contents": "retention " * 200}]}
     (line,) = after_search("What is the retention?", found).splitlines()[2:]
     assert line.endswith("retention … [1]")
     assert len(line) < 500
@@ -254,7 +254,7 @@ def test_asked_what_it_can_do_it_says_so_without_a_search() -> None:
 
 def test_a_question_for_records_of_a_type_searches_that_type_and_lists_them() -> None:
     def task(number: int) -> JsonObject:
-        return {"document": number, "contents": f"Task T-{number}, open.", "record": f"task/T-{number}"}
+        return {"n": number, "contents": f"Task T-{number}, open.", "record": f"task/T-{number}"}
 
     asked, first = user("Which tasks are open?"), ask(user("Which tasks are open?")).blocks
     talk: list[JsonObject] = [

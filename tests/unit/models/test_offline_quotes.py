@@ -3,7 +3,7 @@ from parlour.models.offline_quotes import Quote, choose_quotes, find_listed_type
 
 
 def document(number: int, contents: str, **more: str) -> JsonObject:
-    return {"document": number, "title": "Log", "metadata": "", "contents": contents, **more}
+    return {"n": number, "title": "Log", "metadata": "", "contents": contents, **more}
 
 
 def test_a_sentence_with_what_is_asked_for_comes_first() -> None:

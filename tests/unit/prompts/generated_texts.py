@@ -99,7 +99,6 @@ def _result(draw: random.Random, move: str) -> JsonObject:
         return {"text": prose(draw, 4_000, draw.choice((_ENGLISH, _TAMIL)))}
     length, most = (700, 9) if move in {"huge", "many_rounds"} else (30, 4)
     found: list[Json] = [
-        {"document": n, "title": f"Report {n}", "contents": prose(draw, length)}
-        for n in range(1, draw.randrange(2, most))
+        {"n": n, "title": f"Report {n}", "contents": prose(draw, length)} for n in range(1, draw.randrange(2, most))
     ]
     return {"documents": found, "searched_for": "crane slab"}

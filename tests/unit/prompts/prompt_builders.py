@@ -41,7 +41,7 @@ def make_past_turn(
 
 def make_search_round(contents: str, documents: int = 1, number: int = 1) -> ToolRound:
     """A step that searched, and what was found."""
-    found: list[Json] = [{"document": n, "title": f"Report {n}", "contents": contents} for n in range(1, documents + 1)]
+    found: list[Json] = [{"n": n, "title": f"Report {n}", "contents": contents} for n in range(1, documents + 1)]
     block: JsonObject = {
         "type": "tool_use",
         "id": f"call_{number}",

@@ -12,13 +12,31 @@ from tests.unit.prompts.prompt_builders import SENTENCE, make_search_round
 @pytest.mark.parametrize(
     ("result", "wrote", "line"),
     [
-        ({"ok": False, "code": "not_found", "message": "no"}, False, "failed: not_found"),
+        ({"ok": False, "code": "not_found", "message": "owner:\n missing"}, False, "failed: not_found: owner: missing"),
         ({"ok": False}, False, "failed: error"),
         ({"documents": []}, False, "found nothing"),
         (
-            {"documents": [{"document": 3, "title": "Report", "contents": "x"}], "searched_for": "crane\n slab"},
+            {"documents": [{"n": 3, "title": "Report", "contents": "x"}], "searched_for": "crane\n slab"},
             False,
             "found [3] Report (searched for: crane slab)",
+        ),
+        ({"ok": True, "done": "a person was asked", "message": "x"}, True, "done: a person was asked"),
+        ({"handed_to": "Contract desk"}, True, 'done: {"handed_to":"Contract desk"}'),
+        ({"ok": True, "status": "working"}, True, 'done: {"ok":true,"status":"working"}'),
+        (
+            {"entities": [{"n": 3, "entity": "task/T-1", "name": "Ties"}, {"entity": "task/T-2"}]},
+            False,
+            "answered then: [3] task/T-1, task/T-2; call read again to read it",
+        ),
+        (
+            {"n": 4, "handle": "document/plan", "contents": "long"},
+            False,
+            "answered then: [4] document/plan; call read again to read it",
+        ),
+        (
+            {"documents": [{"handle": "document/plan", "title": "Plan", "length": 9}]},
+            False,
+            "answered then: document/plan; call read again to read it",
         ),
         ({"ok": True, "status": "done"}, True, 'done: {"ok":true,"status":"done"}'),
         ({"ok": True, "updated": {"status": "done"}}, False, 'done: {"ok":true,"updated":{"status":"done"}}'),
@@ -31,13 +49,13 @@ from tests.unit.prompts.prompt_builders import SENTENCE, make_search_round
     ],
 )
 def test_one_line_says_what_later_turns_lean_on(result: JsonObject, wrote: bool, line: str) -> None:
-    assert call_stubs.result_stub("read", result, is_write=wrote) == line
+    assert call_stubs.result_stub("read", result, is_action=wrote) == line
 
 
 def test_many_handles_are_counted_by_an_ellipsis_and_no_line_is_long() -> None:
     listed: list[Json] = [{"handle": f"task/T-{n}"} for n in range(20)]
-    assert call_stubs.result_stub("read", {"items": listed}, is_write=False).count("task/") == 8
-    assert len(call_stubs.result_stub("write", {"note": SENTENCE * 90}, is_write=True)) <= 600
+    assert call_stubs.result_stub("read", {"items": listed}, is_action=False).count("task/") == 8
+    assert len(call_stubs.result_stub("write", {"note": SENTENCE * 90}, is_action=True)) <= 600
 
 
 def test_what_was_asked_stays_and_what_was_read_goes() -> None:
@@ -63,6 +81,8 @@ def test_a_failed_call_is_still_told_as_failed() -> None:
 def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:
     rounds = [make_search_round(SENTENCE, number=n) for n in (1, 2)]
     first, second = call_stubs.stub_older_rounds(rounds)
+    (acted, _) = call_stubs.stub_older_rounds([make_search_round(SENTENCE), rounds[1]], ["search_knowledge"])
+    assert str(acted.results[0][1]["stub"]).startswith("done: ")
     assert second == rounds[1]
     assert first.blocks == rounds[0].blocks
     assert first.results[0][1] == {"ok": True, "stub": "found [1] Report 1 (searched for: crane slab)"}

@@ -148,7 +148,7 @@ def turn(number: int, *, called: bool = False) -> PastTurn:
 def searched(number: int) -> tuple[ToolRound, ...]:
     call = f"call_{number}"
     block: JsonObject = {"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": "crane"}}
-    found: JsonObject = {"documents": [{"document": 1, "title": "Report", "contents": "A crack at C4."}]}
+    found: JsonObject = {"documents": [{"n": 1, "title": "Report", "contents": "A crack at C4."}]}
     return (ToolRound((block,), ((call, found),)),)
 
 

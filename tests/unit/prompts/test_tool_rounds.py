@@ -89,3 +89,11 @@ def test_results_are_never_larger_than_they_came(texts: list[str], room: int) ->
     assert fitted.segment.tokens <= max(room, empty + len(texts) * LEAST)
     assert fitted.segment.tokens <= whole + len(texts) * 5
     assert bool(fitted.shortened) <= (whole > room)
+
+
+def test_a_document_that_the_request_has_is_named_and_not_repeated_unless_that_was_shortened() -> None:
+    rounds = [make_search_round(SENTENCE, documents=2, number=n) for n in (1, 2)]
+    first, second = (json.loads(text)["documents"] for text in results(tool_rounds.fit_rounds(METER, rounds, 10_000)))
+    assert first == rounds[0].results[0][1]["documents"]
+    assert second == [{"n": 1, "as_above": True}, {"n": 2, "as_above": True}]
+    assert "as_above" not in str(results(tool_rounds.fit_rounds(METER, rounds, 120)))

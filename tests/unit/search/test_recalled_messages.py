@@ -1,6 +1,5 @@
 """How a model is told of an older message, and when a question leans on the one before it."""
 
-import json
 from uuid import UUID
 
 import pytest
@@ -18,28 +17,20 @@ def message(content: str, **metadata: str | int) -> RecalledMessage:
     return RecalledMessage(UUID(int=1), None, None, "chat_message", "Site desk", content, told, 0.5)
 
 
-class TestAMessageAsADocument:
-    def test_has_its_number_its_talks_title_and_its_words_without_their_prefix(self) -> None:
-        row = message(
-            f"{PREFIX}The permit ends in May.", prefix_length=len(PREFIX), date="2026-03-02 09:30", sender="Priya"
-        )
-        assert json.loads(render_message(7, row)) == {
-            "document": 7,
-            "title": "Site desk",
-            "metadata": "2026-03-02 09:30 · Priya",
-            "contents": "The permit ends in May.",
-        }
-
-    def test_says_when_or_by_whom_as_far_as_that_is_known(self) -> None:
-        assert json.loads(render_message(1, message("Yes.", sender="Priya")))["metadata"] == "Priya"
-        assert json.loads(render_message(1, message("Yes.", date="", sender="Priya")))["metadata"] == "Priya"
-        assert json.loads(render_message(1, message("Yes.")))["metadata"] == ""
-
-    def test_keeps_its_script_and_is_one_line(self) -> None:
-        told = render_message(1, message('क्रेन कब आएगी?\n"Soon" <b>'))
-        assert "क्रेन कब आएगी?" in told
-        assert "\n" not in told
-        assert json.loads(told)["contents"] == 'क्रेन कब आएगी?\n"Soon" <b>'
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        (
+            message(f"{PREFIX}Ends in May.", prefix_length=len(PREFIX), date="2026-03-02 09:30", sender="Priya"),
+            'Priya, 2026-03-02 09:30 (Site desk): "Ends in May."',
+        ),
+        (message("Yes.", date="", sender="Priya"), 'Priya (Site desk): "Yes."'),
+        (message("Yes."), 'Site desk: "Yes."'),
+        (message('क्रेन कब?\n"Soon" <b>', sender="Priya"), 'Priya (Site desk): "क्रेन कब?\\n\\"Soon\\" <b>"'),
+    ],
+)
+def test_a_recalled_message_says_who_wrote_it_and_has_no_number(row: RecalledMessage, line: str) -> None:
+    assert render_message(row) == line
 
 
 class TestWhatAQuestionLeavesUnsaid:

@@ -71,7 +71,7 @@ def _stream_links(text: str) -> None:
 
 
 def _quote_document(text: str) -> object:
-    return offline_quotes.choose_quotes("What is the budget?", [{"document": 1, "title": "Plan", "text": text}])
+    return offline_quotes.choose_quotes("What is the budget?", [{"n": 1, "title": "Plan", "text": text}])
 
 
 READERS: dict[str, Reader] = {
@@ -89,7 +89,7 @@ READERS: dict[str, Reader] = {
     "escape_untrusted": segment.escape_untrusted,
     "split_sections": lambda text: document_sections.split_sections(text, EmailOrigin("", "")),
     "count_plain_tokens": token_counter.count_plain_tokens,
-    "offline question": lambda text: offline_quotes.choose_quotes(text, [{"document": 1, "title": "", "text": "A 5."}]),
+    "offline question": lambda text: offline_quotes.choose_quotes(text, [{"n": 1, "title": "", "text": "A 5."}]),
     "offline document": _quote_document,
     "offline sentences": model_words.sentences,
 }

@@ -23,7 +23,7 @@ from parlour.prompts.assembly.stored_text import StoredText
 from parlour.prompts.assembly.tool_rounds import FittedRounds, ToolRound
 from parlour.text.token_counter import TokenCounter
 
-_CITABLE_KEYS = ("documents",)
+_CITABLE_KEYS = ("documents", "entities")
 """What a result holds that is to be cited."""
 
 
@@ -55,6 +55,7 @@ class PreparedTurn:
     reminders       the reminders of the pack.
     cache_state     the session's, with this turn's compaction and briefing.
     refresh_causes  why the briefing was rendered again; the ledger shows the first.
+    acting_tools    tools whose calls do something.
     """
 
     turn: int
@@ -65,6 +66,7 @@ class PreparedTurn:
     cache_state: PromptCacheState
     context: AssemblyContext
     refresh_causes: tuple[RefreshCause, ...] = ()
+    acting_tools: tuple[str, ...] = ()
 
     def assemble_step(self, number: int, rounds: Sequence[ToolRound], closing: Closing = "") -> AssembledPrompt:
         """Assemble the prompt of step `number`, after these rounds of tool calls.
@@ -130,7 +132,9 @@ class PreparedTurn:
         """Fit the rounds into their tokens; where the calls alone are too long, replace older results by stubs."""
         fitted = tool_rounds.fit_rounds(counter, rounds, max_tokens)
         if fitted.segment.tokens > max_tokens:
-            fitted = tool_rounds.fit_rounds(counter, call_stubs.stub_older_rounds(rounds), max_tokens)
+            fitted = tool_rounds.fit_rounds(
+                counter, call_stubs.stub_older_rounds(rounds, self.acting_tools), max_tokens
+            )
             oldest = [(number, call) for number, one in enumerate(rounds[:-1]) for call, _ in one.results]
             fitted = replace(fitted, shortened=(*oldest, *(one for one in fitted.shortened if one not in oldest)))
         if fitted.segment.tokens > max_tokens:
@@ -179,6 +183,7 @@ def prepare_turn(
                 fixed,
                 context,
                 filled.refresh_causes,
+                materials.acting_tools,
             )
         plan = filled.next_plan
 

@@ -11,27 +11,28 @@ from parlour.prompts.assembly.segment import escape_untrusted
 from parlour.prompts.assembly.tool_rounds import ToolRound
 
 _MAX_LISTED = 8
+_MAX_MESSAGE_CHARS = 300
+"""Characters of a failure's message: it names what was missing."""
+
 _MAX_STUB_CHARS = 600
 """Characters that a change is kept in; about 150 tokens."""
 
 _CHANGE_SUFFIXES = ("created", "updated", "changed", "deleted", "linked", "unlinked")
 
 
-def history_messages(rounds: Sequence[ToolRound], writing_tools: Collection[str] = ()) -> tuple[JsonObject, ...]:
-    """Return the rounds as messages of history; `writing_tools` names the tools whose results say what they changed."""
+def history_messages(rounds: Sequence[ToolRound], acting_tools: Collection[str] = ()) -> tuple[JsonObject, ...]:
+    """Return the rounds as messages of history; `acting_tools` names the tools whose results say what was done."""
     messages: list[JsonObject] = []
     for one in rounds:
         asked: list[Json] = [block for block in one.blocks if block.get("type") == "tool_use"]
         if not asked:  # a text without calls: the reply has it
             continue
-        names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
+        names = _names_by_call(one)
         results: list[Json] = [
             {
                 "type": "tool_result",
                 "tool_use_id": call,
-                "content": escape_untrusted(
-                    result_stub(names.get(call, "the tool"), result, is_write=names.get(call) in writing_tools)
-                ),
+                "content": escape_untrusted(_stub(names.get(call, "the tool"), result, acting_tools)),
                 "is_error": result.get("ok") is False,
             }
             for call, result in one.results
@@ -40,41 +41,61 @@ def history_messages(rounds: Sequence[ToolRound], writing_tools: Collection[str]
     return tuple(messages)
 
 
-def result_stub(name: str, result: JsonObject, *, is_write: bool) -> str:
-    """One line for a tool's result."""
+def result_stub(name: str, result: JsonObject, *, is_action: bool) -> str:
+    """One line for a tool's result. Only a call that did nothing may be made again to read its result."""
     if result.get("ok") is False:
-        return f"failed: {result.get('code', 'error')}"
-    if is_write or any(str(key).endswith(_CHANGE_SUFFIXES) for key in result):
+        failure = f"failed: {result.get('code', 'error')}"
+        message = " ".join(str(result.get("message", "")).split())
+        return f"{failure}: {_truncate(message, _MAX_MESSAGE_CHARS)}" if message else failure
+    if isinstance(done := result.get("done"), str):
+        return _truncate(f"done: {done}")
+    if is_action or any(str(key).endswith(_CHANGE_SUFFIXES) for key in result):
         return _truncate(f"done: {canonical_json(result)}")
     documents = result.get("documents")
-    if isinstance(documents, list):
+    if isinstance(documents, list) and not any(isinstance(one, dict) and "length" in one for one in documents):
         query = result.get("searched_for")
-        titles = [
-            f"[{one['document']}] {one.get('title', '')}"
-            for one in documents
-            if isinstance(one, dict) and "document" in one
-        ]
+        titles = [f"[{one['n']}] {one.get('title', '')}" for one in _objects(documents) if "title" in one]
         searched = f" (searched for: {' '.join(str(query).split())})" if query else ""
         search_stub = ("found " + "; ".join(titles) if titles else "found nothing") + searched
         return _truncate(search_stub)
     lists = [value for value in result.values() if isinstance(value, list)]
-    named = [str(one["handle"]) for values in lists for one in values if isinstance(one, dict) and one.get("handle")]
+    items = [result, *(item for values in lists for item in _objects(values))]
+    named = [named_item for item in items if (named_item := _name(item))]
     listed = f": {', '.join(named[:_MAX_LISTED])}" + (" ..." if len(named) > _MAX_LISTED else "") if named else ""
     return _truncate(f"answered then{listed}; call {name} again to read it")
 
 
-def _truncate(line: str) -> str:
-    return line if len(line) <= _MAX_STUB_CHARS else line[: _MAX_STUB_CHARS - 4] + " ..."
-
-
-def stub_older_rounds(rounds: Sequence[ToolRound]) -> tuple[ToolRound, ...]:
+def stub_older_rounds(rounds: Sequence[ToolRound], acting_tools: Collection[str] = ()) -> tuple[ToolRound, ...]:
     """Return the rounds with one line for each result but those of the newest."""
     older: list[ToolRound] = []
     for one in rounds[:-1]:
-        names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
-        told: list[tuple[str, JsonObject]] = []
+        names = _names_by_call(one)
+        stubs: list[tuple[str, JsonObject]] = []
         for call, result in one.results:
-            stub = result_stub(names.get(call, "the tool"), result, is_write=False)
-            told.append((call, {"ok": result.get("ok") is not False, "stub": stub}))
-        older.append(ToolRound(one.blocks, tuple(told), one.messages))
+            stub = _stub(names.get(call, "the tool"), result, acting_tools)
+            stubs.append((call, {"ok": result.get("ok") is not False, "stub": stub}))
+        older.append(ToolRound(one.blocks, tuple(stubs), one.messages))
     return (*older, *rounds[-1:])
+
+
+def _stub(name: str, result: JsonObject, acting_tools: Collection[str]) -> str:
+    return result_stub(name, result, is_action=name in acting_tools)
+
+
+def _names_by_call(tool_round: ToolRound) -> dict[str, str]:
+    return {str(block["id"]): str(block["name"]) for block in tool_round.blocks if block.get("type") == "tool_use"}
+
+
+def _objects(values: Sequence[Json]) -> list[JsonObject]:
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _name(item: JsonObject) -> str:
+    """Return the handle of a document or record, after its number where it has one; "" without a handle."""
+    handle = item.get("handle") or item.get("entity")
+    number = f"[{item['n']}] " if isinstance(item.get("n"), int) else ""
+    return f"{number}{handle}" if isinstance(handle, str) else ""
+
+
+def _truncate(line: str, max_chars: int = _MAX_STUB_CHARS) -> str:
+    return line if len(line) <= max_chars else line[: max_chars - 4] + " ..."

@@ -28,6 +28,7 @@ class PromptMaterials:
     is_summary_pending     a newer summary is being written.
     tail_candidates        candidates for layers 5 to 8; changes are those since the cached briefing was rendered.
     reminders              the reminders of the pack.
+    acting_tools           tools whose calls do something: their old results say what was done.
     attachments            the user's attachments, as text or as an image block (canonical JSON with the image's key,
                            not its bytes). An attachment without text has only a name.
     """
@@ -46,6 +47,7 @@ class PromptMaterials:
     tail_candidates: Sequence[Item] = ()
     reminders: Sequence[StoredText] = ()
     attachments: Sequence[Item] = ()
+    acting_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

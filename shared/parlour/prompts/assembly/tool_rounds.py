@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, cast
 
 from parlour.infra.json_values import Json, JsonObject, canonical_json
@@ -70,8 +70,39 @@ def fit_rounds(counter: TokenCounter, rounds: Sequence[ToolRound], max_tokens: i
 
     The model's requests stay as they were, and a result keeps a few words, even where the limit is smaller. The same
     limit gives earlier rounds the same bytes from step to step, as long as the newest has enough room beside them, so
-    that the cache keeps them.
+    that the cache keeps them. A document that an earlier result has is not repeated but named by its number.
     """
+    named, has_repeats = _name_repeated_documents(rounds)
+    fitted = _fit(counter, named, max_tokens)
+    # What was shortened may lack a document that a later result names: then each result has its own again.
+    return _fit(counter, rounds, max_tokens) if has_repeats and fitted.shortened else fitted
+
+
+def _name_repeated_documents(rounds: Sequence[ToolRound]) -> tuple[list[ToolRound], bool]:
+    """Return the rounds with only the number of each document that an earlier result has, and whether there is one."""
+    shown: dict[int, Json] = {}
+    has_repeats = False
+
+    def shorten(result: JsonObject) -> JsonObject:
+        nonlocal has_repeats
+        documents = result.get("documents")
+        if not isinstance(documents, list):
+            return result
+        named: list[Json] = []
+        for document in documents:
+            number = document.get("n") if isinstance(document, dict) else None
+            is_repeat = isinstance(number, int) and shown.get(number) == document
+            has_repeats |= is_repeat
+            named.append({"n": number, "as_above": True} if is_repeat else document)
+            if isinstance(number, int):
+                shown.setdefault(number, document)
+        return {**result, "documents": named}
+
+    shortened = [replace(one, results=tuple((call, shorten(result)) for call, result in one.results)) for one in rounds]
+    return shortened, has_repeats
+
+
+def _fit(counter: TokenCounter, rounds: Sequence[ToolRound], max_tokens: int) -> FittedRounds:
     texts = {(number, call): _result_text(result) for number, one in enumerate(rounds) for call, result in one.results}
     fitted: dict[_ResultKey, str] = {}
     for number in range(len(rounds)):

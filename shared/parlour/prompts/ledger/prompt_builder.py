@@ -187,7 +187,7 @@ class PromptBuilder:
 
     def history_messages(self) -> tuple[JsonObject, ...]:
         """Return the turn's calls as history shows them: each with one line for its result."""
-        return call_stubs.history_messages(self.tool_rounds, self.writing_tools)
+        return call_stubs.history_messages(self.tool_rounds, self.materials.acting_tools)
 
     def next_cache_state(self) -> JsonObject | None:
         """Return what the session's next prompt continues from after the turn; None where nothing was sent.

@@ -27,7 +27,7 @@ _DELETED_IF_MISSING = frozenset(
 """Where a source that is not there was deleted; rows are written anew, and most replies cite nothing."""
 
 _TABLES_WITH_STATUS = frozenset({*_DELETED_IF_MISSING, "context_rows", "messages"})
-_CITATION_NUMBER = re.compile(r'\\?"document\\?":\s*(\d{1,9})|\[(\d{1,9})\] ')
+_CITATION_NUMBER = re.compile(r'\\?"(?:document|n)\\?":\s*(\d{1,9})|\[(\d{1,9})\] ')
 _HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
 _CALL_LAYERS = frozenset({Layer.HISTORY, Layer.CALLS})
 

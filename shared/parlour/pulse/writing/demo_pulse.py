@@ -40,7 +40,7 @@ def _material(text: str) -> ToolOutcome:
     heads = list(_DOCUMENT.finditer(text))
     ends = [*(head.start() for head in heads), len(text)][1:]
     documents: list[JsonObject] = [
-        {"document": int(head[1]), "title": head[2], "contents": text[head.start(2) : end]}
+        {"n": int(head[1]), "title": head[2], "contents": text[head.start(2) : end]}
         for head, end in zip(heads, ends, strict=True)
     ]
     return ToolOutcome("", {"documents": [*documents]}, "")

@@ -8,4 +8,4 @@ _ANSWER = "A person is asked as soon as you reply, and the user reads so below y
 
 def ask_a_person(_context: ToolContext, _arguments: JsonObject) -> JsonObject:
     """Tell the model what happens next."""
-    return {"ok": True, "message": _ANSWER}
+    return {"ok": True, "done": "a person was asked", "message": _ANSWER}

@@ -170,7 +170,7 @@ def _get_document(context: ToolContext, arguments: JsonObject) -> JsonObject:
         page = pages.cut_page(content, max(start, begin), PAGE_CHARS, end)
         source = catalogue.find_row_on_page(context.principal, tx, document, page)
         numbers = assign_numbers(tx, context.session_id, [source] if source else [], context.fencing_token)
-        said: JsonObject = {"document": numbers[source.row_id]} if source and source.row_id in numbers else {}
+        said: JsonObject = {"n": numbers[source.row_id]} if source and source.row_id in numbers else {}
         said |= {"handle": document.handle, "title": document.title, "length": document.length}
         said |= {"heading": " > ".join(page.heading)} if page.heading else {}
         said |= {"contents": page.text}
@@ -247,12 +247,13 @@ def _best_by_document(rows: Sequence[SearchResult]) -> dict[str, SearchResult]:
 
 
 def _section(row: SearchResult) -> JsonObject:
-    """Where in the document the best piece stands."""
-    return {"section": row.locator} if row.document_key and row.locator else {}
+    """Return the heading under which the best piece is, as get_document takes it."""
+    heading = str(row.metadata.get("heading") or "").rpartition(" > ")[2]
+    return {"section": heading} if row.document_key and heading else {}
 
 
 def _document_json(document: Document, parent: Document | None = None) -> JsonObject:
-    said: JsonObject = {"document": document.handle, "title": document.title, "length": document.length}
+    said: JsonObject = {"handle": document.handle, "title": document.title, "length": document.length}
     said |= {"description": document.description} if document.description else {}
     said |= {"under": parent.handle} if parent else {}
     return said | ({"is_context": True} if document.is_context else {})

@@ -12,6 +12,14 @@ SELECT s.number, s.title, s.locator, r.metadata, r.classification, t.key || '/' 
  WHERE s.session_id = %(session_id)s AND s.number = ANY(%(numbers)s) AND r.classification <= %(clearance)s
  ORDER BY s.number;
 
+-- name: list_snapshot_rows
+-- The searchable text of some records, as a reader of some clearance may see it: what the records are cited by.
+SELECT DISTINCT ON (r.entity_id) r.id AS row_id, r.document_id, r.entity_id, r.kind, r.title, r.content, r.metadata,
+       0.0::float8 AS score
+  FROM context_rows r
+ WHERE r.entity_id = ANY(%(entity_ids)s) AND r.kind = 'snapshot' AND r.classification <= %(clearance)s
+ ORDER BY r.entity_id, r.id;
+
 -- name: list_handles
 -- How the records of a kind are named, the newest first, as far as a reader of some clearance may see them.
 SELECT t.key || '/' || e.key AS handle

@@ -1,5 +1,8 @@
 """The tools that read records: lists of them, and some of them whole."""
 
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
@@ -7,7 +10,8 @@ from parlour.records import crud, type_registry
 from parlour.records.crud import Record, RecordPage
 from parlour.records.record import RecordQuery
 from parlour.records.snapshots import format_value
-from parlour.tools.builtin import record_json
+from parlour.search.citation_numbers import assign_numbers
+from parlour.tools.builtin import record_json, store
 from parlour.tools.builtin.definitions import MAX_LISTED
 from parlour.tools.builtin.model_arguments import full_handle, require_records, text_argument, translate_errors
 from parlour.tools.run import ToolContext
@@ -20,22 +24,23 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     kind, project = text_argument(arguments, "kind"), full_handle(text_argument(arguments, "project"), "project")
     where = _where(arguments)
 
-    def look(tx: Transaction) -> RecordPage:
+    def look(tx: Transaction) -> tuple[RecordPage, Mapping[UUID, int]]:
         if where and not kind:
             raise InvalidArguments("where: say the kind, too; properties differ from kind to kind")
         if project:
             require_records(context.principal, tx, [project], "project")
-        return crud.list_records(
+        page = crud.list_records(
             context.principal,
             tx,
             RecordQuery(type=kind or None, project=project or None, where=where, text=text_argument(arguments, "text")),
             cursor=text_argument(arguments, "cursor"),
             limit=MAX_LISTED,
         )
+        return page, _record_numbers(context, tx, page.records)
 
     with translate_errors():
-        page = context.database.run(context.principal, look)
-    listed: list[Json] = [record_json.record_summary(entity) for entity in page.records]
+        page, numbers = context.database.run(context.principal, look)
+    listed: list[Json] = [_numbered(numbers, record, record_json.record_summary(record)) for record in page.records]
     found: JsonObject = {"entities": listed}
     if page.next_cursor:
         found["next_cursor"] = page.next_cursor
@@ -49,14 +54,34 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
     if not handles:
         raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
 
-    def look(tx: Transaction) -> tuple[list[Record], dict[str, list[str]]]:
+    def look(tx: Transaction) -> tuple[list[Record], dict[str, list[str]], Mapping[UUID, int]]:
         found = require_records(context.principal, tx, handles, "entities")
         kinds = {kind: type_registry.get_record_type(tx, kind) for kind in {entity.type for entity in found}}
-        return found, {kind: list(definition.properties) for kind, definition in kinds.items()}
+        properties = {kind: list(definition.properties) for kind, definition in kinds.items()}
+        return found, properties, _record_numbers(context, tx, found)
 
     with translate_errors():
-        found, known = context.database.run(context.principal, look)
-    return {"entities": [record_json.full_record(entity, known[entity.type]) for entity in found]}
+        found, known, numbers = context.database.run(context.principal, look)
+    return {
+        "entities": [
+            _numbered(numbers, record, record_json.full_record(record, known[record.type])) for record in found
+        ]
+    }
+
+
+def _record_numbers(context: ToolContext, tx: Transaction, records: Sequence[Record]) -> Mapping[UUID, int]:
+    """Return the numbers by which a reply cites these records, by record id; none for one without searchable text."""
+    rows = {
+        row.entity_id: row
+        for row in store.list_snapshot_rows(tx, [record.id for record in records], context.principal.clearance)
+    }
+    listed = [rows[record.id] for record in records if record.id in rows]
+    numbers = assign_numbers(tx, context.session_id, listed, context.fencing_token)
+    return {row.entity_id: numbers[row.row_id] for row in listed if row.entity_id and row.row_id in numbers}
+
+
+def _numbered(numbers: Mapping[UUID, int], record: Record, content: JsonObject) -> JsonObject:
+    return {"n": numbers[record.id], **content} if record.id in numbers else content
 
 
 def _where(arguments: JsonObject) -> dict[str, str]:

@@ -9,6 +9,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.search.results import SearchResult
 
 SQL = Queries.for_module(__file__)
 
@@ -38,6 +39,10 @@ def find_cited_sources(
     return tx.all(
         SQL["find_cited_sources"], CitedSourceRow, session_id=session_id, numbers=list(numbers), clearance=clearance
     )
+
+
+def list_snapshot_rows(tx: Transaction, entity_ids: Sequence[UUID], clearance: int) -> list[SearchResult]:
+    return tx.all(SQL["list_snapshot_rows"], SearchResult, entity_ids=list(entity_ids), clearance=clearance)
 
 
 def list_handles(tx: Transaction, kind: str, clearance: int) -> list[HandleRow]:

@@ -74,7 +74,7 @@ def test_a_projects_documents_are_listed_as_a_tree(tower: KnowledgeTenant) -> No
     context, method, curing = listed["documents"]
     assert context["is_context"]
     assert method == {
-        "document": "document/method",
+        "handle": "document/method",
         "title": "Method",
         "description": "How the slab is poured",
         "length": len(LONG),
@@ -131,7 +131,7 @@ def test_a_page_has_the_number_that_it_is_cited_by(tower: KnowledgeTenant) -> No
     one = told(tower, "get_document", document="document/curing")
     again = told(tower, "get_document", document="document/curing")
     other = told(tower, "get_document", document="document/method", section="Part 7")
-    assert (one["document"], again["document"], other["document"]) == (1, 1, 2)
+    assert (one["n"], again["n"], other["n"]) == (1, 1, 2)
     with tower.database.transaction(tower.principal) as tx:
         assert execute(tx, "SELECT FROM citation_numbers WHERE number = 2 AND locator LIKE '%%Part 7%%'") == 1
 
@@ -158,12 +158,12 @@ def test_documents_are_found_by_what_they_say_and_named_once(tower: KnowledgeTen
     tower.import_documents(DocumentDraft("other.md", "Other", "Hessian is a kind of cloth."))
     found = told(tower, "search_documents", query="wet hessian", project="project/tower")
     first = found["documents"][0]
-    assert (first["document"], first["section"]) == ("document/curing", "Duration")
-    named = [one["document"] for one in found["documents"]]
+    assert (first["handle"], first["section"]) == ("document/curing", "Duration")
+    named = [one["handle"] for one in found["documents"]]
     assert len(named) == len(set(named))
     assert "document/other.md" not in named
     everywhere = told(tower, "search_documents", query="hessian")
-    assert {"document/other.md", "document/curing"} <= {one["document"] for one in everywhere["documents"]}
+    assert {"document/other.md", "document/curing"} <= {one["handle"] for one in everywhere["documents"]}
 
 
 def test_what_is_above_the_reader_is_not_there(tower: KnowledgeTenant) -> None:

@@ -105,7 +105,7 @@ def test_what_was_found_goes_to_the_risk_log_with_clause_and_page(room: Room) ->
     found = [one for one in room.ok("search_knowledge", query="delay damages permit")["documents"] if "handle" in one]
     assert {one["record"] for one in found} == {"task/C-17"}
     assert {one["handle"] for one in found} == {"document/c-17"}
-    numbers = [one["document"] for one in found]
+    numbers = [one["n"] for one in found]
     made = room.ok(
         "create_entity",
         kind="risk",
@@ -130,7 +130,7 @@ def test_what_was_found_goes_to_the_risk_log_with_clause_and_page(room: Room) ->
 
 def test_risks_across_everything_are_found_with_where_they_come_from(room: Room) -> None:
     (number,) = (
-        one["document"]
+        one["n"]
         for one in room.ok("search_knowledge", query="delay damages")["documents"]
         if "11 Delay" in one["metadata"]
     )
@@ -149,7 +149,7 @@ def test_risks_across_everything_are_found_with_where_they_come_from(room: Room)
 
 def test_what_is_taken_from_a_closed_document_is_as_closed(room: Room) -> None:
     (one, *_) = room.ok("search_knowledge", query="delay damages")["documents"]
-    made = room.ok("create_entity", kind="risk", name="Secret", sources=[one["document"]])
+    made = room.ok("create_entity", kind="risk", name="Secret", sources=[one["n"]])
     handle = made["entities_created"][0]["entity"]
     reader = Room(room.library, replace(room.principal, clearance=0))
     assert handle not in str(reader.ok("list_entities", kind="risk"))
@@ -320,10 +320,10 @@ def test_lists_go_on_behind_a_cursor(room: Room) -> None:
 def test_a_vague_question_is_searched_for_with_what_the_user_said(room: Room) -> None:
     (tool,) = (tool for tool in builtin_tools.BUILTIN_TOOLS if tool.name == "search_knowledge")
     context = replace(room.context(), user_messages=["What about the river permit?", "And who bears it?"])
-    told = room.endpoint.call(context, tool, {"query": "who bears that"})
+    told = room.endpoint.call(context, tool, {"query": "is that so"})
     assert "river permit" in str(told["searched_for"])
-    assert "Contractor's risk" in str(told["documents"][0])  # type: ignore[index]
-    assert "searched_for" not in room.endpoint.call(context, tool, {"query": "river permit Contractor risk"})
+    assert "Contractor's risk" in str(told["documents"])
+    assert "searched_for" not in room.endpoint.call(context, tool, {"query": "this river permit"})
 
 
 def test_a_queue_that_is_away_does_not_undo_what_was_written(room: Room) -> None:

@@ -61,7 +61,7 @@ def documents(result: ToolResult) -> list[Any]:
 def test_documents_are_numbered_and_say_where_they_stand(library: KnowledgeTenant) -> None:
     library.import_documents(REPORT)
     assert documents(call(library, {"query": "Why did the crane stand still?"}))[0] == {
-        "document": 1,
+        "n": 1,
         "title": "Site report 12",
         "metadata": "site report · Crane · page 2 · Meera 2026-02-14",
         "contents": "The crane stood still for two days.",
@@ -72,9 +72,7 @@ def test_documents_are_numbered_and_say_where_they_stand(library: KnowledgeTenan
 def test_a_document_keeps_its_number_when_it_is_found_again(library: KnowledgeTenant) -> None:
     library.import_documents(REPORT)
     call(library, {"query": "crane", "limit": 1})
-    found = {
-        entry["metadata"].split(" · ")[1]: entry["document"] for entry in documents(call(library, {"query": "slab"}))
-    }
+    found = {entry["metadata"].split(" · ")[1]: entry["n"] for entry in documents(call(library, {"query": "slab"}))}
     assert found == {"Crane": 1, "Slab": 2}
 
 
