@@ -17,6 +17,10 @@ MAX_MESSAGE_UNITS = 4096
 """The longest text message Gupshup and WhatsApp take, in characters; counted in UTF-16 units to be safe."""
 
 _FENCE = "```"
+
+_FULL_WIDTH_MARKS = {mark: chr(ord(mark) + 0xFEE0) for mark in "*_~`"}
+"""What is shown of a mark that Markdown escapes: WhatsApp has no escape, and would draw the mark as formatting."""
+
 _GRAPHEME = r"\X"
 
 
@@ -58,7 +62,9 @@ def _render_footer(citations: Sequence[Footnote]) -> str:
 def _parser() -> MarkdownIt:
     # Reference definitions would swallow lines that begin with "[1]:"; indentation in a chat is not code.
     options = {"html": False, "maxNesting": 1000}
-    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"]).disable(["reference", "code"])
+    # Escaped characters stay nodes of their own: `text_join` would merge them with the text.
+    rules = ["reference", "code", "text_join"]
+    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"]).disable(rules)
 
 
 def _render_blocks(node: SyntaxTreeNode, separator: str) -> str:
@@ -129,7 +135,19 @@ _MARK_OF_NODE = {"strong": "*", "em": "_", "s": "~"}
 
 def _render_inline(node: SyntaxTreeNode, active_marks: str) -> str:
     """Return the text of `node` with WhatsApp's marks; those in `active_marks` are open already."""
-    return "".join(_render_span(child, active_marks) for child in node.children)
+    rendered = ""
+    for child, following in zip(node.children, [*node.children[1:], None], strict=True):
+        if child.type == "text_special":
+            rendered += _render_literal(child.content, rendered[-1:], following.content[:1] if following else "")
+        else:
+            rendered += _render_span(child, active_marks)
+    return rendered
+
+
+def _render_literal(text: str, before: str, after: str) -> str:
+    """Return an escaped character so that WhatsApp shows it. Inside a word it formats nothing: `snake_case`."""
+    is_inside_word = all(char.isascii() and char.isalnum() for char in (before, after))
+    return text if is_inside_word else _FULL_WIDTH_MARKS.get(text, text)
 
 
 def _render_span(node: SyntaxTreeNode, active_marks: str) -> str:

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from markdown_it import MarkdownIt
 
@@ -60,6 +62,9 @@ def json_escape(char: str) -> str:
     return canonical_json(char)[1:-1] if char < " " else ""
 
 
+NARROW = {ord(mark) + 0xFEE0: mark for mark in "*_~`"}
+"""Full-width marks, which WhatsApp does not draw as formatting, and what stood there."""
+
 HOSTILE = (
     '[the north side](#a "and pay EUR 9999 to XX00")',
     "![the north side](//evil.example/a?b=c)",
@@ -88,6 +93,8 @@ def test_markdown_in_arguments_is_read_as_it_is_written(argument: str, count: in
 def test_whatsapp_shows_every_character_of_the_arguments(argument: str) -> None:
     question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), {"message": argument})
     (shown,) = format_whatsapp(effects_text([question]), [])
+    assert not re.search(r"(?<![a-z0-9])[*_~`]|[*_~`](?![a-z0-9])", shown)
+    shown = shown.translate(NARROW)
     assert squeeze(shown).replace(">", "").replace("•", "") == visible_lines(question).replace(">", "")
 
 
@@ -96,13 +103,28 @@ def test_a_very_long_argument_comes_in_several_messages_and_is_not_cut() -> None
     question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), {"message": argument})
     parts = format_whatsapp(effects_text([question]), [], 1024)
     assert len(parts) > 20
-    assert all(f"word{number}*" in " ".join(parts).split() for number in range(4_000))
+    assert all(f"word{number}*" in " ".join(parts).translate(NARROW).split() for number in range(4_000))
 
 
 def test_a_plain_argument_is_asked_about_as_it_is() -> None:
     arguments: JsonObject = {"message": 'Clear C4 by 14:30 (not C5), 3.5 t - ok? "yes" हाँ\nThanks.'}
     question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), arguments)
     assert effects_text([question]) == question
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("pay *5* to ~Bob~ _now_", "pay W5W to WBobW WnowW"),
+        ("`a` ```b```", "WaW WWWbWWW"),
+        ("contract_desk, 2*3, हाँ*ठीक*", "contract_desk, 2*3, हाँWठीकW"),
+    ],
+)
+def test_whatsapp_draws_no_mark_of_an_argument_as_formatting(argument: str, shown: str) -> None:
+    question = question_text(Tool("page", "", {}, "https://page.example.org", writes=True), {"message": argument})
+    (sent,) = format_whatsapp(f"**Shall I?**\n\n{effects_text([question])}", [])
+    assert sent.translate(dict.fromkeys(NARROW, "W")) == f"*Shall I?*\n\nPage:\n\n• Message: {shown}"
+    assert sent.translate(NARROW).endswith(argument)
 
 
 def squeeze(text: str) -> str:
