@@ -7,10 +7,12 @@ A tenant proves nothing about the hosts and numbers in its pack. Where the deplo
 one waits until the operator accepts it, and leads nowhere until then. What a tenant gives up stays reserved for it.
 """
 
+import socket
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -51,6 +53,8 @@ RESERVATION = timedelta(days=30)
 _PROVIDER_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".on.aws")
 """Where AWS puts APIs, this deployment's among them. No tenant has a host there."""
 
+_LOOPBACK_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
+
 
 @dataclass(frozen=True, slots=True)
 class RoutePolicy:
@@ -67,7 +71,19 @@ class RoutePolicy:
         """Whether `key` is that of a host of the deployment itself."""
         host = key.removeprefix("web:")
         is_ours = bool(self.public_url) and key == web_key(urlsplit(self.public_url).netloc)
-        return host != key and (is_ours or host.endswith(_PROVIDER_DOMAINS))
+        return host != key and (is_ours or host.endswith(_PROVIDER_DOMAINS) or _is_this_machine(host))
+
+
+def _is_this_machine(host: str) -> bool:
+    """Whether browsers reach their own machine by the host, in any form that they read as an address: `127.1`."""
+    if host.endswith((".localhost", ".localdomain")) or host in _LOOPBACK_NAMES:
+        return True
+    address: IPv4Address | IPv6Address | None = None
+    with suppress(ValueError, OSError):
+        address = ip_address(host[1:-1]) if host.startswith("[") else IPv4Address(socket.inet_aton(host))
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    return address is not None and (address.is_loopback or address.is_unspecified)
 
 
 NO_POLICY = RoutePolicy()

@@ -153,6 +153,9 @@ OWN_HOSTS = [
     "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com",
     "a1b2c3d4e5.execute-api.cn-north-1.amazonaws.com.cn",
     "abc.lambda-url.eu-west-1.on.aws",
+    *("localhost", "LocalHost.:8700", "acme.localhost", "localhost.localdomain", "ip6-localhost"),
+    *("127.0.0.1", "127.1", "127.255.0.9:80", "0x7f000001", "0177.0.0.1", "2130706433", "0.0.0.0", "0"),
+    *("[::1]:8700", "[::]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:0:0:1]"),
 ]
 
 
@@ -165,7 +168,14 @@ def test_a_host_of_the_deployment_is_nobodys(
         with pytest.raises(InvalidRequest, match="this deployment itself"):
             request(database, brick, key, now, operator=operator)
     assert holder(database, key) is None
-    for near in ("web:chat.console.example.com", "web:my-console.example.com", "web:example.com"):
+    near_hosts = (
+        "chat.console.example.com",
+        "my-console.example.com",
+        "example.com",
+        "localhost.example",
+        "127.1.example",
+    )
+    for near in map(routing_keys.web_key, (*near_hosts, "192.168.1.5", "[fd00::1]", "mylocalhost")):
         assert request(database, brick, near, now, operator=True)  # a host of its own is anybody's
 
 
