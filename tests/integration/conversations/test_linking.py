@@ -296,23 +296,23 @@ def test_whether_a_number_can_be_reached_is_told_to_nobody(
         enter_code(conversation, visitor, link.link_id)
 
 
-def test_nobodys_phone_is_flooded(conversation: ConversationHarness) -> None:
+def test_a_stranger_shuts_no_owner_out_and_nobodys_phone_is_flooded(conversation: ConversationHarness) -> None:
     start_phone_session(conversation)
-    for _ in range(link_codes.MAX_CODES_PER_HOUR):
-        visitor, session = start_web_session(conversation)
-        request_phone_code(conversation, visitor, session)
-    visitor, session = start_web_session(conversation)
-    with pytest.raises(Conflict, match="an hour"):
-        request_phone_code(conversation, visitor, session)
-    request_phone_code(conversation, visitor, session, OTHER_PHONE)
+
+    def count_given(address: str, phone: str = PHONE) -> int:
+        return sum(ask_from(conversation, address, phone) for _ in range(link_codes.MAX_CODES_PER_HOUR + 1))
+
+    assert count_given("stranger") == link_codes.MAX_CODES_PER_HOUR
+    assert ask_from(conversation, "stranger", OTHER_PHONE)
     conversation.clock.now += timedelta(hours=1)
-    for _ in range(link_codes.MAX_CODES_PER_DAY - link_codes.MAX_CODES_PER_HOUR):
-        visitor, session = start_web_session(conversation)
-        request_phone_code(conversation, visitor, session)
+    assert count_given("stranger") == link_codes.MAX_CODES_PER_DAY - link_codes.MAX_CODES_PER_HOUR
+    owner, session = start_web_session(conversation)
+    asked = request_phone_code(conversation, owner, session, address="owner")
+    assert asked.pending_reply
+    assert [count_given(address) for address in "ab"] == [3, 2]  # nine in an hour
     conversation.clock.now += timedelta(hours=1)
-    visitor, session = start_web_session(conversation)
-    with pytest.raises(Conflict, match="tomorrow"):
-        request_phone_code(conversation, visitor, session)
+    assert not ask_from(conversation, "stranger", PHONE)  # until tomorrow
+    assert [count_given(address) for address in "cde"] == [3, 3, 0]  # eighteen in a day
 
 
 def test_a_binding_sends_only_so_many(conversation: ConversationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,17 +363,17 @@ def test_a_number_that_never_wrote_gets_few_codes_and_nobody_learns_so(conversat
     configure_template(conversation)
     start_phone_session(conversation)
     sent: dict[str, list[bool]] = {PHONE: [], OTHER_PHONE: []}
-    for number in range(link_codes.MAX_CODES_PER_DAY):
+    few, most = link_codes.MAX_STRANGER_CODES_PER_DAY, link_codes.MAX_STRANGER_NUMBER_CODES_PER_DAY
+    strangers = link_codes.MAX_CODES_PER_DAY
+    asked = [*["stranger"] * strangers, *(f"{number}" for number in range(most - strangers)), "late"]
+    for address in asked:
         for phone, codes in sent.items():
             visitor = conversation.create_visitor()
-            link = request_phone_code(
-                conversation, visitor, conversation.find_session(visitor), phone, address=f"{number}"
-            )
+            link = request_phone_code(conversation, visitor, conversation.find_session(visitor), phone, address=address)
             codes.append(link.pending_reply is not None)
         conversation.clock.now += timedelta(minutes=30)
-    assert sent[PHONE] == [True] * link_codes.MAX_CODES_PER_DAY
-    few = link_codes.MAX_STRANGER_CODES_PER_DAY
-    assert sent[OTHER_PHONE] == [True] * few + [False] * (link_codes.MAX_CODES_PER_DAY - few)
+    assert sent[PHONE] == [True] * len(asked)
+    assert sent[OTHER_PHONE] == [*[True] * few, *[False] * (strangers - few), *[True] * (most - strangers), False]
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_nobodys_phone_is_flooded_by_many_at_once(
     conversation: ConversationHarness, open_database: Callable[[], Database]
 ) -> None:
     start_phone_session(conversation)
-    asking = [start_web_session(conversation) for _ in range(link_codes.MAX_CODES_PER_HOUR + 3)]
+    asking = [start_web_session(conversation) for _ in range(link_codes.MAX_NUMBER_CODES_PER_HOUR + 2)]
     together = Barrier(len(asking))
 
     def ask_for_one(given: tuple[Principal, UUID]) -> bool:
@@ -408,7 +408,7 @@ def test_nobodys_phone_is_flooded_by_many_at_once(
         return False
 
     with ThreadPoolExecutor(len(asking)) as pool:
-        assert sum(pool.map(ask_for_one, asking)) == link_codes.MAX_CODES_PER_HOUR
+        assert sum(pool.map(ask_for_one, asking)) == link_codes.MAX_NUMBER_CODES_PER_HOUR
 
 
 def test_who_has_a_number_already_and_who_is_no_visitor_are_refused(conversation: ConversationHarness) -> None:

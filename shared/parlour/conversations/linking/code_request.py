@@ -13,7 +13,7 @@ from uuid import UUID
 from parlour.channels import outbox, outgoing_message, templates
 from parlour.channels.outbox import NewDelivery, PendingReply
 from parlour.conversations.linking import link_codes, store
-from parlour.conversations.linking.store import NewLink
+from parlour.conversations.linking.store import CodeCounts, NewLink
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, NotFound
 from parlour.infra.ids import uuid7
@@ -119,8 +119,8 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
     # A member who has a new number replaces the old one: the link ends there.
     if user.phone and (user.member_id is None or user.phone == asking.phone):
         raise Conflict(f"this conversation is already linked to the number ending in {user.phone[-4:]}")
-    codes_today = _check_limits(asking, tx, user.id)
-    contact = _enqueue_code(asking, tx, codes_today)
+    counts = _check_limits(asking, tx, user.id)
+    contact = _enqueue_code(asking, tx, counts)
     link = NewLink(
         link_id=asking.link_id,
         user_id=user.id,
@@ -141,8 +141,8 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
     return RequestedCode(asking.link_id, asking.expires_at, PendingReply(asking.outbox_id, contact.session_id, 0))
 
 
-def _check_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> int:
-    """Refuse what is above a limit, the narrowest first; return how many codes the number was given today."""
+def _check_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> CodeCounts:
+    """Refuse what is above a limit, the narrowest first; return what was counted."""
     for key in (asking.address, asking.phone):
         if key:
             store.lock_codes(tx, user_id, key)
@@ -156,16 +156,21 @@ def _check_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> int:
         binding_id=asking.binding.id,
         link_id=asking.link_id,
     )
-    if max(before.user_last_hour, before.phone_last_hour) >= link_codes.MAX_CODES_PER_HOUR:
+    if max(before.user_last_hour, before.asker_last_hour) >= link_codes.MAX_CODES_PER_HOUR or (
+        before.phone_last_hour >= link_codes.MAX_NUMBER_CODES_PER_HOUR
+    ):
         raise Conflict("too many codes were requested: wait an hour, then request a new one")
     if before.address_last_hour >= link_codes.MAX_ADDRESS_CODES_PER_HOUR:
         raise Conflict("too many codes were requested from your network: wait an hour, then request a new one")
-    if before.phone_last_day >= link_codes.MAX_CODES_PER_DAY:
+    if (
+        before.asker_last_day >= link_codes.MAX_CODES_PER_DAY
+        or before.phone_last_day >= link_codes.MAX_NUMBER_CODES_PER_DAY
+    ):
         raise Conflict("too many codes were requested today: try again tomorrow")
     if before.binding_last_hour >= link_codes.MAX_BINDING_CODES_PER_HOUR:
         log.count("CodesRefused")
         raise Conflict("too many codes were requested for this agent: wait an hour, then request a new one")
-    return before.phone_last_day
+    return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +180,7 @@ class _Contact:
     is_new: bool
 
 
-def _enqueue_code(asking: _CodeRequest, tx: Transaction, codes_today: int) -> _Contact | None:
+def _enqueue_code(asking: _CodeRequest, tx: Transaction, before: CodeCounts) -> _Contact | None:
     """Put the code on its way to whoever has the number, who is made for it where only a template reaches them.
 
     A number that never wrote gets a few in a day. Above that none is sent, and who asks hears the same as ever: a
@@ -183,7 +188,10 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction, codes_today: int) -> _C
     """
     known = store.find_contact(tx, asking.phone, asking.binding.id)
     has_written = known is not None and known.last_inbound_at is not None
-    if not has_written and codes_today >= link_codes.MAX_STRANGER_CODES_PER_DAY:
+    if not has_written and (
+        before.asker_last_day >= link_codes.MAX_STRANGER_CODES_PER_DAY
+        or before.phone_last_day >= link_codes.MAX_STRANGER_NUMBER_CODES_PER_DAY
+    ):
         return None
     settings = asking.binding.channels.get(PHONE_CHANNEL)
     given: JsonObject = settings if isinstance(settings, dict) else {}

@@ -17,13 +17,18 @@ from parlour.infra.signing_keys import parse_signing_keys
 CODE_LIFETIME = timedelta(minutes=10)
 MAX_ATTEMPTS = 5
 MAX_CODES_PER_HOUR, MAX_CODES_PER_DAY = 3, 6
-"""Codes for one number or for one visitor in an hour, and for one number in a day: nobody's phone is flooded."""
+"""Codes that one visitor may ask for in an hour, and that one network address may for one number in an hour and a day:
+whoever asks for somebody else's number leaves codes for its owner."""
+
+MAX_NUMBER_CODES_PER_HOUR, MAX_NUMBER_CODES_PER_DAY = 9, 18
+"""Codes for one number, whoever asks: nobody's phone is flooded, and 90 tries a day guess one of a million."""
 
 MAX_ADDRESS_CODES_PER_HOUR = 10
 """Codes that visitors of one network address may ask for in an hour: an office, and a fraction of a binding's."""
 
-MAX_STRANGER_CODES_PER_DAY = 3
-"""Codes in a day for one number that never wrote to the binding."""
+MAX_STRANGER_CODES_PER_DAY, MAX_STRANGER_NUMBER_CODES_PER_DAY = 3, 9
+"""Codes in a day for one number that never wrote to the binding: that one network address asks for, and in all. Those
+that are asked for and not sent count too: all that one address may ask for leave some."""
 
 MAX_BINDING_CODES_PER_HOUR = 200
 """Codes that a binding sends in an hour, whoever asks and for whatever number: each is a message that is paid for, and

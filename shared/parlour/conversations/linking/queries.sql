@@ -1,7 +1,8 @@
 -- A visitor of the web and the user with a phone: the code between them, and how they become one.
 
 -- name: count_recent_codes
--- How many codes a visitor, their address, a number, and all numbers of the binding were given lately.
+-- How many codes a visitor, their address, a number, and all numbers of the binding were given lately; for the number also
+-- those that this address, or where it is unknown this visitor, asked for.
 SELECT (SELECT count(*) FROM phone_links l
          WHERE l.user_id = u.id AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS user_last_hour,
        (SELECT count(*) FROM phone_links l
@@ -10,9 +11,16 @@ SELECT (SELECT count(*) FROM phone_links l
          WHERE l.phone = %(phone)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS phone_last_hour,
        (SELECT count(*) FROM phone_links l
          WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s) AS phone_last_day,
+       a.last_hour AS asker_last_hour, a.last_day AS asker_last_day,
        (SELECT count(*) FROM phone_links l
          WHERE l.binding_id = %(binding_id)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS binding_last_hour
   FROM users u
+ CROSS JOIN LATERAL (
+    SELECT count(*) AS last_day, count(*) FILTER (WHERE l.created_at > %(hour)s) AS last_hour
+      FROM phone_links l
+     WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s
+       AND CASE WHEN %(address)s = '' THEN l.user_id = u.id ELSE l.address = %(address)s END
+ ) a
  WHERE u.id = %(user_id)s;
 
 -- name: lock_codes

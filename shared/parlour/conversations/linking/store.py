@@ -13,12 +13,14 @@ SQL = Queries.for_module(__file__)
 @dataclass(frozen=True, slots=True)
 class CodeCounts:
     """How many codes were asked for: by the visitor, from their address, for the number and of the binding within the
-    hour, and for the number within a day."""
+    hour, and for the number within a day. asker: for this number, from this address."""
 
     user_last_hour: int
     address_last_hour: int
     phone_last_hour: int
     phone_last_day: int
+    asker_last_hour: int
+    asker_last_day: int
     binding_last_hour: int
 
 
