@@ -1,7 +1,8 @@
-"""`python -m bench.shape [DIR ...] [--json FILE]`: how finely the code of each directory is cut, read from its source.
+"""`python -m bench.shape [DIR ...] [--json FILE]`: how finely the code of each directory is cut, and how it is worded.
 
 Each directory gives a row for the product and one for the rest. The product is `shared` and `functions` where a
 directory has them; elsewhere it is every Python file outside folders of tests, documentation and benchmarks.
+A checkout of Parlour has a second table: by room, the words that `bench.wording` finds.
 """
 
 import ast
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import report
+from bench import report, wording
 
 #: Folders that are nobody's source: built, installed or kept for a while.
 _SKIPPED = {".venv", ".git", ".parlour", ".aws-sam", ".mypy_cache", "node_modules", "__pycache__"}
@@ -108,16 +109,41 @@ def measure(directory: Path) -> tuple[Shape, Shape]:
     return product, rest
 
 
+def count_words(directory: Path) -> list[dict[str, report.Cell]]:
+    """Return a row for each room and each other folder of a checkout: lines, and findings of each kind."""
+    found = wording.find_all(directory)
+    lines, counts = Counter[str](), Counter[tuple[str, wording.Kind]]()
+    for path in wording.source_files(directory):
+        name = path.relative_to(directory).as_posix()
+        room = _room(name)
+        lines[room] += path.read_text("utf-8").count("\n")
+        counts.update((room, finding.kind) for finding in found.get(name, ()))
+    rows = [
+        {"room": room, "lines": lines[room], **{kind: counts[room, kind] for kind in wording.KINDS}} for room in lines
+    ]
+    return sorted(rows, key=lambda row: str(row["room"]))
+
+
+def _room(path: str) -> str:
+    """Return a file's room; outside the package its first folder."""
+    parts = path.split("/")
+    return parts[2].removesuffix(".py") if parts[:2] == ["shared", "parlour"] else f"{parts[0]}/"
+
+
 def main(directories: Sequence[Path], file: Path | None) -> None:
-    """Print a table of every directory's product and rest."""
-    rows = []
+    """Print a table of every directory's product and rest, and one of the words of each checkout of Parlour."""
+    rows, words = [], []
     for directory in directories:
         label = directory.resolve().name
         for name, shape in zip(("product", "rest"), measure(directory), strict=True):
             if shape.files:
                 rows.append(shape.row(f"{label}: {name}"))
+        if (directory / "docs/VOCABULARY.md").is_file():
+            words += [{"code": label, **row} for row in count_words(directory)]
     report.show("The shape of the code", rows)
-    report.write(file, rows)
+    if words:
+        report.show("Words that a stranger stops at", words)
+    report.write(file, {"shape": rows, "words": words})
 
 
 if __name__ == "__main__":

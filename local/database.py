@@ -41,7 +41,7 @@ class Cluster:
         self._server.cleanup()
 
     def crash(self) -> None:
-        """End the server at once, as a power cut would; `start_again` brings it back."""
+        """End the server at once, as a power cut would; `restart` brings it back."""
         process = psutil.Process(self._server.get_pid())
         process.send_signal(signal.SIGQUIT)
         process.wait(timeout=30)

@@ -1,7 +1,7 @@
 """A model server that plays scripts over Anthropic's Messages protocol, and counts what it was asked.
 
-Whoever writes to an agent picks the script and signs: "chaos effects r17: ..." plays the script `effects` for `r17`.
-What it answers hangs on what the request shows alone, so that a turn that is resumed elsewhere goes on.
+A message picks its script and names its run: "chaos effects r17: ..." plays the script `effects` for the run r17.
+An answer depends only on the request, so a turn that another worker resumes gets the same one.
 """
 
 import base64

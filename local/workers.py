@@ -115,7 +115,7 @@ class Worker:
         self._pipe.close()
 
     def suspend(self) -> None:
-        """Stop the process in the middle of what it does, until `thaw`."""
+        """Stop the process where it is, until `resume`."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:

@@ -80,8 +80,8 @@ class QueuePoller:
         keep_running: Callable[[], bool] = lambda: False,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Deliver until all queues are empty and `go_on` says no, or `stop` says yes; False when that took longer
-        than `seconds`."""
+        """Deliver until `should_stop`, or until all queues are empty and not `keep_running`; return False after
+        `seconds`."""
         until = time.monotonic() + seconds
         with ThreadPoolExecutor(self._worker_slots) as threads:
             while time.monotonic() < until and not should_stop():

@@ -159,7 +159,7 @@ def room_of(path: Path) -> str:
 
 
 def room_of_name(name: str) -> str:
-    """The room of a dotted name, `parlour.` and what follows."""
+    """Return the room of a dotted name below `parlour`."""
     return room_of_parts(tuple(name.split(".")[1:]))
 
 

@@ -43,7 +43,7 @@ class Envelope:
     """One event of a provider: somebody wrote, or the status of one of our messages changed.
 
     to                   our side's routing key: `gupshup:<app>`, `whatsapp:<phone number id>`
-    sender               the person's phone, E.164 with `+`, or Meta's id of somebody who hides it (`US.1349...`); for a
+    sender               the person's phone, E.164 with `+`, or Meta's id of a person who hides it ("US.1349..."); for a
                          status, the recipient of our message, "" if unknown
     provider_message_id  of the message itself; for a status, of our message that it is about
     kind                 text; media (anything that is not text); status; other (a reaction: nobody awaits an answer)

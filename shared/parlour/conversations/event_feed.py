@@ -1,7 +1,7 @@
 """The feed of a session: numbered events that the web follows while a turn runs.
 
-Every write of a turn goes through `Feed.write`: it passes the fence of the session's lease, and whatever
-events are due are numbered and committed together with it.
+Every write of a turn goes through `commit`: it checks the session's lease, numbers the events that are due, and commits
+them in the same transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -140,7 +140,7 @@ class ErasurePlan:
         return list(dict.fromkeys(one for pair in named for one in pair))
 
     def pulse_deletion_parameters(self) -> dict[str, list[str] | list[UUID]]:
-        """By what Pulses go: the parameters of `drop_pulses`."""
+        """Return the parameters of `delete_pulse_texts`."""
         return {
             "told": self.source_ids(),
             "said_of": self.partial_source_ids(),

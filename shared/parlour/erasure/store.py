@@ -186,7 +186,7 @@ def find_changed_records(tx: Transaction, turn_ids: Sequence[UUID]) -> list[Chan
 
 
 def find_pulse_texts(tx: Transaction, **told: object) -> list[PulseTextRow]:
-    """Return the Pulse texts that were written from what goes, by the parameters of `drop_pulses`."""
+    """Return the Pulse texts that were written from erased sources, by the parameters of `delete_pulse_texts`."""
     return tx.all(SQL["find_pulse_texts"], PulseTextRow, **told)
 
 

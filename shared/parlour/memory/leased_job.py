@@ -77,7 +77,7 @@ class LeasedMemoryJob[Loaded, Answer, Result](LeasedJob[Loaded, Answer, Result])
         return {"tenant_id": self.job.tenant_id, "session_id": self.job.target_id}
 
     def begin(self, tx: Transaction) -> bool:
-        """Lease the work if it is due: `GRACE` before the time at which the sweep looks for it."""
+        """Lease the work if it is due: `SWEEP_DELAY` before the time at which the sweep looks for it."""
         now, work = self.dependencies.clock(), work_due.find(tx, self.job.kind, self.job.target_id)
         if work is None or not (work.due_at == self.leased_until or self.is_due(tx, work.due_at, now)):
             return False
@@ -135,7 +135,7 @@ class LeasedMemoryJob[Loaded, Answer, Result](LeasedJob[Loaded, Answer, Result])
             log.count("MemoryGivenUp")
 
     def release(self, tx: Transaction) -> None:
-        """End the lease: the work is due at once, and the sweep looks for it after `GRACE`."""
+        """End the lease: the work is due at once, and the sweep looks for it after `SWEEP_DELAY`."""
         self.reschedule(tx, self.dependencies.clock() + SWEEP_DELAY)
 
     def resend(self) -> None:

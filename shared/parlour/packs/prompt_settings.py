@@ -107,7 +107,7 @@ def expand_number(value: object) -> object:
 
 
 def budget_settings(given: BudgetOverride) -> JsonObject:
-    """Return a budget as `budget.parse_profile` takes it."""
+    """Return a budget as JSON."""
     said = to_json_value(given)
     return said if isinstance(said, dict) else {}
 

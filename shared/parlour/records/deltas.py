@@ -1,20 +1,20 @@
 """What changed of a record, as a row that is searched and read: dated, by whom, from what to what. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
-from parlour.principal import LEVEL_NAMES, Principal
+from parlour.principal import LEVEL_NAMES, Principal, PrincipalKind
 from parlour.records.record_type import RecordType
 from parlour.records.snapshots import format_value
 from parlour.search.index.context_rows import RowDraft
 
 _LONGEST_VALUE = 300
 
-_ACTOR_PHRASES = {
+_ACTOR_PHRASES: Mapping[PrincipalKind, str] = {
     "user": "somebody in a conversation",
     "member": "a member",
     "key": "an API key",

@@ -52,7 +52,7 @@ DUE_PROPERTIES = (
 )
 """Properties that say when something is due; the first that a record has is told."""
 
-_ARROWS: Mapping[str, str] = {"outgoing": "→", "incoming": "←"}
+_ARROWS: Mapping[Direction, str] = {"outgoing": "→", "incoming": "←"}
 _LONGEST_NAME = 80
 _VARIANT_LIMITS = ((3, 99), (2, 99), (1, 99), (1, 6), (1, 3), (0, 99))
 """How the list gets shorter: records per kind, and kinds that are told with records; the others with their count."""

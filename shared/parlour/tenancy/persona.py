@@ -123,10 +123,12 @@ class HandoffTarget:
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Everything about a binding that a turn needs, as it was at one moment. `user`: who talks to it, if it was asked
-    for and is there. `record_mark`: of whoever wrote the tenant's records last, as it was read along; None where the
-    reading transaction has written itself. `tools`: the rows of the agent's, as JSON, for the registry to read.
-    `handoff_targets`: the active bindings that its team and its binding allow."""
+    """What a turn needs of a binding, as it was at one moment.
+
+    user             the person in the conversation, where one was looked up and exists.
+    tools            the agent's tool rows, as JSON.
+    handoff_targets  the active bindings that its team and its binding allow.
+    """
 
     tenant: Tenant
     binding: Binding

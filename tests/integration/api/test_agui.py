@@ -40,7 +40,7 @@ _TERMINAL = {"RUN_FINISHED", "RUN_ERROR"}
 
 
 class OfficialClient:
-    """One `HttpAgent` on one thread."""
+    """AG-UI's own client on one thread."""
 
     def __init__(self, api: LiveApi, session: dict[str, str]) -> None:
         address = f"{api.url}/v1/agui/site-desk"

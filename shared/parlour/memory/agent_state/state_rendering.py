@@ -1,13 +1,13 @@
 """The notes as candidates for a prompt: one line each, what is open first, what is settled last. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from parlour.memory.agent_state.agent_state import AgentState
+from parlour.memory.agent_state.agent_state import AgentState, ItemStatus
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 
-_STATUS_LABELS = {"active": "open", "resolved": "done", "discarded": "given up"}
+_STATUS_LABELS: Mapping[ItemStatus, str] = {"active": "open", "resolved": "done", "discarded": "given up"}
 
 (
     _OPEN_SCORE,

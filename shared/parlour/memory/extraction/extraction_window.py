@@ -47,7 +47,7 @@ class ExtractionWindow:
 
     @property
     def user_messages(self) -> list[UserMessage]:
-        """The same, as `obvious` reads them."""
+        """Return the user's lines as `explicit_facts` reads them."""
         return [UserMessage(line.id, line.body, line.received_at) for line in self.user_lines]
 
     def numbered_user_lines(self) -> dict[int, MessageLine]:

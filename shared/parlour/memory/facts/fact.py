@@ -8,7 +8,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 
 type Origin = Literal["stated", "extracted", "consolidated", "edited"]
-"""said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
+"""stated: in a fixed phrase (`explicit_facts`); extracted, consolidated: found by a model; edited: by a person."""
 
 type EndReason = Literal[
     "refined", "contradicted", "corrected", "retracted", "expired", "edited", "deleted", "merged", "evicted"

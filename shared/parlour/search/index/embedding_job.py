@@ -129,7 +129,7 @@ class EmbeddingJob(LeasedJob[PendingWork, datetime | None, bool]):
         return 0
 
     def release(self, tx: Transaction) -> None:
-        """End the lease; the sweep looks for the work after `GRACE`."""
+        """End the lease; the sweep looks for the work after `SWEEP_DELAY`."""
         self._release(tx, self.dependencies.clock() + work_due.SWEEP_DELAY)
 
     def resend(self) -> None:

@@ -1,6 +1,6 @@
 """What agents write into records: audited with the turn and with what it replaced, and taken back turn by turn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -39,7 +39,7 @@ __all__ = [
 
 type _Action = Literal["create", "update", "link", "unlink"]
 
-_PAST_TENSE = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
+_PAST_TENSE: Mapping[_Action, str] = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
 _CHANGED_SINCE = "changed since; not touched"
 _MAX_TEXT_CHARS = 400
 
