@@ -12,9 +12,20 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from parlour.text import sentences
+from parlour.text.words import likely_language
 
 MAX_MESSAGE_UNITS = 4096
 """The longest text message Gupshup and WhatsApp take, in characters; counted in UTF-16 units to be safe."""
+
+#: The heading of the sources, by the languages that `likely_language` tells apart.
+_SOURCES_LABELS = {
+    "en": "Sources",
+    "hi": "स्रोत",
+    "de": "Quellen",
+    "es": "Fuentes",
+    "ta": "ஆதாரங்கள்",
+    "kn": "ಮೂಲಗಳು",
+}
 
 _FENCE = "```"
 
@@ -44,14 +55,14 @@ def format_whatsapp(text: str, citations: Sequence[Footnote], max_units: int = M
         body = _render_blocks(SyntaxTreeNode(_parser().parse(text)), "\n\n")
     except RecursionError:
         body = text.strip()  # nested more deeply than anybody means it
-    blocks = [body, _render_footer(citations)]
+    blocks = [body, _render_footer(citations, likely_language(text))]
     return _split_parts("\n\n".join(block for block in blocks if block), max_units)
 
 
-def _render_footer(citations: Sequence[Footnote]) -> str:
+def _render_footer(citations: Sequence[Footnote], language: str) -> str:
     if not citations:
         return ""
-    lines = ["Sources:"]
+    lines = [f"{_SOURCES_LABELS[language]}:"]
     for citation in citations:
         where = ", ".join(" ".join(words.split()) for words in (citation.title, citation.locator) if words.strip())
         lines.append(f"[{citation.number}] {where}".rstrip())

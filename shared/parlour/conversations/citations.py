@@ -4,14 +4,19 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 
+from parlour.conversations.cited_figures import CitedFigures
+from parlour.text.sentences import split_sentences
+
 _CODE_SPAN = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
 """Code, fenced or inline: what stands in brackets there is code."""
 
-_CITATION = re.compile(
-    r"([ \t]?)(?<![\w\]])\[(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)\](?!\()|(?<=\])\[(\d{1,3})\](?!\()"
+_BRACKET = (
+    r"\[(?:(?:documents?|docs?\.?|sources?|dokumente?|documentos?|quellen?|\u0926\u0938\u094d\u0924\u093e\u0935\u0947\u091c\u093c?)\s*|n\s?[:=]?\s?)?"
+    r"\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*\](?!\()"
 )
-"""`[2]`, `[2, 5]`, `[1-3]`, also one right after another, with the space before it. Not an index (`rows[0]`), not a
-link's text, not a year: a session never gives out a thousand numbers."""
+_CITATION = re.compile(rf"([ \t]?)(?<![\w\]])((?:{_BRACKET})+)|(?<=\])((?:{_BRACKET})+)", re.IGNORECASE)
+"""`[2]`, `[2, 5]`, `[1-3]`, `[document 2]`, also one right after another, with the space before it. Not an index
+(`rows[0]`), not a link's text, not a year: a session never gives out a thousand numbers."""
 
 _RANGE = re.compile(r"(\d+)\s*[\u2013-]\s*(\d+)")
 
@@ -25,23 +30,45 @@ class CheckedReply:
     removed_count: int
 
 
-def check_citations(text: str, known_numbers: Container[int]) -> CheckedReply:
-    """Keep citations of known numbers, written one per bracket; remove the others and count them."""
-    kept: dict[int, None] = {}
+def cited_numbers(text: str) -> set[int]:
+    """Return every number that the text cites, known or not."""
+    return {number for match in _CITATION.finditer(text) for number in _parse_numbers(match[2] or match[3])}
+
+
+def check_citations(text: str, known_numbers: Container[int], figures: CitedFigures | None = None) -> CheckedReply:
+    """Keep citations of known numbers, written one per bracket; remove the others and count them.
+
+    With `figures`, a citation whose document lacks the figure before it is corrected or removed. No other word changes.
+    """
+    cited: dict[int, None] = {}
     removed = 0
+    checked: list[str] = []
+    for position, piece in enumerate(_CODE_SPAN.split(text)):
+        if position % 2:
+            checked.append(piece)
+            continue
+        begin = 0
+        for match in _CITATION.finditer(piece):
+            numbers = _parse_numbers(match[2] or match[3])
+            known = [number for number in numbers if number in known_numbers]
+            if figures is not None and known:
+                known = [*figures.correct(_statement_before(piece[: match.start()]), known)]
+            removed += max(0, len(numbers) - len(known))
+            cited.update(dict.fromkeys(known))
+            space = (match[1] or "") if known else ""
+            checked += [piece[begin : match.start()], space, *(f"[{number}]" for number in known)]
+            begin = match.end()
+        checked.append(piece[begin:])
+    return CheckedReply("".join(checked), tuple(cited), removed)
 
-    def settle(match: re.Match[str]) -> str:
-        nonlocal removed
-        numbers = _parse_numbers(match[2] or match[3])
-        good = [number for number in numbers if number in known_numbers]
-        removed += len(numbers) - len(good)
-        kept.update(dict.fromkeys(good))
-        space = (match[1] or "") if good else ""
-        return space + "".join(f"[{number}]" for number in good)
 
-    pieces = _CODE_SPAN.split(text)
-    checked = [piece if place % 2 else _CITATION.sub(settle, piece) for place, piece in enumerate(pieces)]
-    return CheckedReply("".join(checked), tuple(kept), removed)
+def _statement_before(text: str) -> str:
+    """Return what a citation at the end of this text is for: the end of its sentence, from an earlier citation on."""
+    line = text.rpartition("\n")[2]
+    sentences = [sentence for sentence in split_sentences(line) if re.search(r"\w", sentence)]
+    sentence = sentences[-1] if sentences else ""
+    ends = [match.end() for match in _CITATION.finditer(sentence)]
+    return sentence[ends[-1] :] if ends else sentence
 
 
 def _parse_numbers(inside: str) -> list[int]:

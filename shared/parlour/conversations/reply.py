@@ -12,6 +12,7 @@ from parlour.channels.outbox import PendingReply
 from parlour.conversations import citations, memory_writes, stop_requests, store, turn_openings
 from parlour.conversations.approval_requests import NO_QUESTIONS, OpenQuestions
 from parlour.conversations.canned_replies import CHANGES_KEPT_SUFFIX
+from parlour.conversations.cited_figures import CitedFigures
 from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
@@ -20,7 +21,7 @@ from parlour.inbox.thread import ThreadReason
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, QueueUnavailable
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
@@ -110,11 +111,10 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
     with running.stage_timer.measure("save") as took:
 
         def commit(tx: Transaction) -> _Committed:
-            citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in text else []
-            sources = {source.number: source for source in citable}
+            sources, figures = _read_sources(tx, running, answer, text)
             _give_up_unfinished_effects(tx, running, now)
             notice = _settle_inbox(tx, running, answer, now)
-            cited = citations.check_citations(text, sources)
+            cited = citations.check_citations(text, sources, figures)
             metadata = _post_questions(tx, lease.id, answer.questions, now)
             metadata |= {"removed_citations": cited.removed_count} if cited.removed_count else {}
             is_first = store.insert_reply(
@@ -177,6 +177,39 @@ def _wake_others(running: TurnContext, answer: Answer, committed: _Committed, no
     notifications.send_wakeups(services.wakeup_queue, committed.notifications, now)
     if running.stop.cause and answer.state != "stopped":  # it came too late; what it silenced is answered now
         work_due.send_wakeup(services.wakeup_queue, DueWork(tenant_id, "session", running.lease.id, now), now)
+
+
+def _read_sources(
+    tx: Transaction, running: TurnContext, answer: Answer, text: str
+) -> tuple[dict[int, NumberedSource], CitedFigures]:
+    """Return the sources that a reply may cite, by number, and what they say."""
+    named = citations.cited_numbers(text) if answer.reader else set()
+    if answer.reader is None or not named:
+        return {}, CitedFigures()
+    shown = _shown_texts(running)
+    sources = {
+        source.number: source
+        for source in list_numbered_sources(answer.reader, tx, running.lease.id, named | shown.keys())
+    }
+    given = (f"{running.turn.frozen_at:%Y-%m-%d}", *(message.body for message in running.input_messages))
+    return sources, CitedFigures(
+        {number: shown_text for number, shown_text in shown.items() if number in sources},
+        {source.number: f"{source.title} {source.locator}\n{source.content}" for source in sources.values()},
+        "\n".join(given),
+    )
+
+
+def _shown_texts(running: TurnContext) -> dict[int, str]:
+    """Return what the turn's results showed of each numbered document, by its number."""
+    rounds = running.prompt_builder.tool_rounds if running.prompt_builder else ()
+    texts: dict[int, str] = {}
+    for result in (result for one in rounds for _, result in one.results):
+        lists = [value for value in result.values() if isinstance(value, list)]
+        items = [item for values in lists for item in values if isinstance(item, dict)]
+        for item in (result, *items):
+            if isinstance(number := item.get("n"), int):
+                texts[number] = f"{texts.get(number, '')}\n{canonical_json({**item, 'n': None})}"
+    return texts
 
 
 def _insert_citations(tx: Transaction, running: TurnContext, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:

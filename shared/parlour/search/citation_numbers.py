@@ -1,6 +1,6 @@
 """Session-stable numbers: once a session has seen a row as [3], it is [3] for the rest of the session."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from parlour.infra.errors import LeaseLost, NotFound
@@ -33,7 +33,12 @@ def assign_numbers(
     return {one.row_id: one.number for one in numbered if one.row_id and one.number}
 
 
-def list_numbered_sources(principal: Principal, tx: Transaction, session_id: UUID) -> list[NumberedSource]:
-    """Every number that the session has given out, in order; what citations are checked against. Not those of what the
-    principal may not see: they may have been cleared for more then, or it may have been closed since."""
-    return store.list_numbered_sources(tx, session_id, principal.clearance)
+def list_numbered_sources(
+    principal: Principal, tx: Transaction, session_id: UUID, numbers: Collection[int]
+) -> list[NumberedSource]:
+    """Return those of the numbers that the session has given out, in order; what citations are checked against.
+
+    Without those of what the principal may not see: they may have been cleared for more then, or it may have been
+    closed since.
+    """
+    return store.list_numbered_sources(tx, session_id, numbers, principal.clearance)

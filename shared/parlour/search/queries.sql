@@ -294,11 +294,12 @@ WITH held AS MATERIALIZED (
 SELECT seen.lease_token, seen.is_fresh, n.number, n.row_id FROM seen LEFT JOIN numbered n ON true;
 
 -- name: list_numbered_sources
--- Every number that the session has given out for what a reader of some clearance may see, in order.
-SELECT s.number, s.row_id, s.title, s.locator
+-- Those of some numbers that the session has given out for what a reader of some clearance may see, in order, with the
+-- texts behind them.
+SELECT s.number, s.row_id, s.title, s.locator, r.content
   FROM citation_numbers s
   JOIN context_rows r ON (r.tenant_id, r.id) = (s.tenant_id, s.row_id) AND r.classification <= %(clearance)s
- WHERE s.session_id = %(session_id)s
+ WHERE s.session_id = %(session_id)s AND s.number = ANY(%(numbers)s)
  ORDER BY s.number;
 
 -- name: has_text_of_others

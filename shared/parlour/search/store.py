@@ -1,6 +1,6 @@
 """Finding rows, and the numbers that sessions cite them by, in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 from uuid import UUID
@@ -57,6 +57,7 @@ class NumberedSource:
     row_id: UUID
     title: str
     locator: str
+    content: str
 
 
 def find_candidates(
@@ -133,8 +134,16 @@ def assign_numbers(tx: Transaction, session_id: UUID, rows: Sequence[SearchResul
     )
 
 
-def list_numbered_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[NumberedSource]:
-    return tx.all(SQL["list_numbered_sources"], NumberedSource, session_id=session_id, clearance=clearance)
+def list_numbered_sources(
+    tx: Transaction, session_id: UUID, numbers: Collection[int], clearance: int
+) -> list[NumberedSource]:
+    return tx.all(
+        SQL["list_numbered_sources"],
+        NumberedSource,
+        session_id=session_id,
+        numbers=sorted(numbers),
+        clearance=clearance,
+    )
 
 
 def has_text_of_others(tx: Transaction, row_ids: Sequence[UUID]) -> bool:

@@ -82,6 +82,7 @@ STOP_WORDS = {
     "ta": word_list("ஒரு என் என்ன எப்போது எங்கே எப்படி யார் இது அது நான் நீங்கள் மற்றும் உள்ளது"),
     "kn": word_list("ಒಂದು ನನ್ನ ಏನು ಯಾವಾಗ ಎಲ್ಲಿ ಹೇಗೆ ಯಾರು ಇದು ಅದು ನಾನು ನೀವು ಮತ್ತು ಇದೆ"),
 }
+DEFAULT_LANGUAGE = "en"
 _STOP_WORDS = frozenset[str]().union(*STOP_WORDS.values())
 
 #: The stemmer of a script. Latin text is taken for English: what is compared is stemmed the same way on both sides.
@@ -118,6 +119,14 @@ def key_terms(text: str, min_letters: int = 4) -> frozenset[str]:
 def content_words(text: str) -> list[str]:
     """Return the words in one spelling without stop words, each once, in order."""
     return list(dict.fromkeys(word for word in words(text) if word not in _STOP_WORDS))
+
+
+def likely_language(text: str) -> str:
+    """Return the language, of those with stop words here, that most of a text's stop words are of; English in doubt."""
+    found = words(text)
+    counts = {language: sum(word in known for word in found) for language, known in STOP_WORDS.items()}
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] > counts[DEFAULT_LANGUAGE] else DEFAULT_LANGUAGE
 
 
 def stems(text: str) -> frozenset[str]:

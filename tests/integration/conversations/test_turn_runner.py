@@ -36,9 +36,12 @@ def events(conversation: ConversationHarness) -> list[tuple[object, ...]]:
 
 def test_a_question_is_searched_answered_cited_and_put_in_the_outbox(conversation: ConversationHarness) -> None:
     conversation.send_whatsapp("How wide is the crack at C4?")
-    conversation.model.script = [search_call("crack width C4"), text_answer("It is 0.35 mm wide [1]. Ask Tobias [99].")]
+    conversation.model.script = [
+        search_call("crack width C4"),
+        text_answer("The log has its width [1]. Ask Tobias [99]."),
+    ]
     conversation.run_turn()
-    assert replies(conversation) == ["It is 0.35 mm wide [1]. Ask Tobias."]
+    assert replies(conversation) == ["The log has its width [1]. Ask Tobias."]
     assert turns(conversation) == [("answered", 1, False, None)]
     assert conversation.query("SELECT state FROM messages WHERE direction = 'inbound'") == [("answered",)]
     assert conversation.query("SELECT number FROM citations") == [(1,)]
@@ -170,11 +173,15 @@ def test_a_messaging_session_writes_no_events(conversation: ConversationHarness)
 
 def test_a_crash_after_a_committed_step_goes_on_from_there(conversation: ConversationHarness) -> None:
     conversation.send_whatsapp("How wide is the crack?")
-    conversation.model.script = [search_call("crack"), RuntimeError("the process died"), text_answer("0.35 mm [1].")]
+    conversation.model.script = [
+        search_call("crack"),
+        RuntimeError("the process died"),
+        text_answer("As in the log [1]."),
+    ]
     with pytest.raises(RuntimeError):
         conversation.run_turn()
     conversation.run_turn()
-    assert replies(conversation) == ["0.35 mm [1]."]
+    assert replies(conversation) == ["As in the log [1]."]
     assert turns(conversation) == [("answered", 2, False, None)]
     assert conversation.query("SELECT count(*) FROM tool_calls") == [(1,)]
     assert [len(request.messages) for request in conversation.model.requests] == [1, 3, 3]

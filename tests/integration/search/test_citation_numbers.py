@@ -48,9 +48,9 @@ def test_every_number_given_out_is_known_with_its_title_and_place(
 ) -> None:
     number(library, [rows[4], rows[3]])
     with library.database.transaction(library.principal) as tx:
-        assert list_numbered_sources(library.principal, tx, library.session_id) == [
-            NumberedSource(1, rows[4].row_id, "Note 4", "Part"),
-            NumberedSource(2, rows[3].row_id, "Note 3", "Part"),
+        assert list_numbered_sources(library.principal, tx, library.session_id, range(9)) == [
+            NumberedSource(1, rows[4].row_id, "Note 4", "Part", rows[4].content),
+            NumberedSource(2, rows[3].row_id, "Note 3", "Part", rows[3].content),
         ]
 
 
@@ -75,7 +75,7 @@ def test_numbers_are_per_session_and_tenant(
     with pytest.raises(NotFound):
         number(stranger, rows[:1])
     with library.database.transaction(other_library.principal) as tx:
-        assert list_numbered_sources(library.principal, tx, library.session_id) == []
+        assert list_numbered_sources(library.principal, tx, library.session_id, range(9)) == []
 
 
 def test_whoever_lost_the_lease_numbers_nothing(library: KnowledgeTenant, rows: list[SearchResult]) -> None:
@@ -83,7 +83,7 @@ def test_whoever_lost_the_lease_numbers_nothing(library: KnowledgeTenant, rows: 
     with pytest.raises(LeaseLost):
         number(library, rows[1:2], fence=LEASE_TOKEN - 1)
     with library.database.transaction(library.principal) as tx:
-        assert len(list_numbered_sources(library.principal, tx, library.session_id)) == 1
+        assert len(list_numbered_sources(library.principal, tx, library.session_id, range(9))) == 1
 
 
 def test_callers_at_the_same_time_agree(

@@ -1,5 +1,6 @@
 """Replies as WhatsApp shows them: what marks become, where parts end, and that nothing is lost."""
 
+import pytest
 import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -68,6 +69,19 @@ class TestSources:
         assert format_whatsapp("Poured. [1] Agreed. [4]", notes) == [
             "Poured. [1] Agreed. [4]\n\nSources:\n[1] Site report 12 May, page 3\n[4] Contract"
         ]
+
+    @pytest.mark.parametrize(
+        ("text", "label"),
+        [
+            ("क्रेन आज हवा के कारण बंद है [1]", "स्रोत:"),
+            ("Der Kran steht, weil der Wind zu stark ist [1]", "Quellen:"),
+            ("La grúa está parada por el viento [1]", "Fuentes:"),
+            ("The crane stands still because of the wind [1]", "Sources:"),
+            ("NRS-12 [1]", "Sources:"),
+        ],
+    )
+    def test_sources_are_named_in_the_language_of_the_text(self, text: str, label: str) -> None:
+        assert label in format_whatsapp(text, [Footnote(1, "Log")])[0]
 
     def test_no_text_and_no_sources_are_no_message(self) -> None:
         assert format_whatsapp("", []) == []

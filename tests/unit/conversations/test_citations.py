@@ -3,6 +3,7 @@
 import pytest
 
 from parlour.conversations.citations import check_citations
+from parlour.conversations.cited_figures import CitedFigures
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,34 @@ def test_known_numbers_stay_and_others_go(
 ) -> None:
     cited = check_citations(text, known)
     assert (cited.text, cited.numbers, cited.removed_count) == (kept, numbers, removed)
+
+
+LIMIT = "Crack width: the limit is 0.30 mm at grid line B4. Stop at 0.50."
+MINUTES = "Minutes of 12 November 2026: 0.70 mm was measured."
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The crack is 0.70 mm wide [2].", "The crack is 0.70 mm wide [9]."),
+        ("The crack is 0.70 mm wide [9].", "The crack is 0.70 mm wide [9]."),
+        ("The limit is 0.30 [2], and 0.70 was measured [2].", "The limit is 0.30 [2], and 0.70 was measured [9]."),
+        ("It is 0.70 mm wide. [2]", "It is 0.70 mm wide. [9]"),
+        ("It is 0.95 mm wide [2].", "It is 0.95 mm wide."),
+        ("It is 0.95 mm wide [5].", "It is 0.95 mm wide [5]."),  # of an earlier turn, a page of which was read
+        ("From 0.30 to 0.70 it is 0.40 more [2][9].", "From 0.30 to 0.70 it is 0.40 more [2][9]."),
+        ("The measured crack is above the limit [2].", "The measured crack is above the limit [2]."),
+        ("You asked about 17 bags: ask the supplier [2].", "You asked about 17 bags: ask the supplier [2]."),
+        ("1. Stop the work [2].", "1. Stop the work [2]."),
+        ("दरार 0.70 mm है [2]।", "दरार 0.70 mm है [9]।"),
+    ],
+)
+def test_a_figure_is_cited_by_the_document_that_has_it(text: str, kept: str) -> None:
+    figures = CitedFigures({2: LIMIT, 9: MINUTES}, {5: "Scaffold of 4 bays."}, "Do we need 17 bags?")
+    assert check_citations(text, {2, 5, 9}, figures).text == kept
+
+
+@pytest.mark.parametrize("written", ["[document 2]", "[Documents 2]", "[doc. 2]", "[n 2]", "[Dokument 2]"])
+def test_a_number_with_its_noun_is_a_citation(written: str) -> None:
+    assert check_citations(f"The cap is EUR 2m {written}.", {2}).text == "The cap is EUR 2m [2]."
+    assert check_citations("An [annex 2] stays.", {2}).text == "An [annex 2] stays."

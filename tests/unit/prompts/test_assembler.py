@@ -137,7 +137,7 @@ def test_tools_are_sorted_and_their_bytes_do_not_depend_on_the_order_of_keys() -
 
 def test_steps_share_their_beginning_and_the_largest_asking_gives_way_to_a_line() -> None:
     begun = started(make_materials(briefing_candidates=[RECORD], record_handle="task/T-1"), budget.MESSAGING_PROFILE)
-    rounds = [make_search_round(SENTENCE * 40, documents=3, number=n) for n in range(1, 9)]
+    rounds = [make_search_round(f"{n} " + SENTENCE * 40, documents=3, number=n) for n in range(1, 9)]
     steps: list[AssembledPrompt] = []
     for n in range(len(rounds) + 1):
         steps.append(begun.assemble_step(n + 1, rounds[:n]))

@@ -308,6 +308,8 @@ NO_WORDS = {
     "AssemblyContext.model",
     "AssemblyContext.persona_versions",
     "CachedBriefing.persona_versions",
+    "PromptMaterials.acting_tools",
+    "PreparedTurn.acting_tools",
 }
 
 #: Texts that are the tenant's own wherever they stand.
