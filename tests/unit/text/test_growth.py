@@ -42,6 +42,9 @@ CHARS = 65_536
 MAX_GROWTH = 3.0
 """Times as long as for half the text; twice is linear."""
 
+CLEAR_GROWTH = 2.4
+"""Times as long that are clearly not quadratic, which is four times: nothing is measured again."""
+
 FLOOR_SECONDS = 0.25
 """Processor time for 64 KB below which growth does not matter: a quadratic 0.25 s are 4 ms for a message of 8,000."""
 
@@ -145,6 +148,8 @@ def _measure(name: str, results: Connection) -> None:
         large = _seconds(reader, unit, CHARS)
         if large > FLOOR_SECONDS:
             signal.setitimer(signal.ITIMER_PROF, 4 * STOP_SECONDS)
+            if large < CLEAR_GROWTH * min(_seconds(reader, unit, CHARS // 2, end) for end in "ij"):
+                continue
             large = min(large, *(_seconds(reader, unit, CHARS, end) for end in "bcd"))
             small = min(_seconds(reader, unit, CHARS // 2, end) for end in "efgh")
             if large > max(FLOOR_SECONDS, MAX_GROWTH * small):

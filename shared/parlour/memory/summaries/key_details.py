@@ -47,7 +47,8 @@ _WEEKDAYS_AND_TIMES = (
 _ADDRESSES = re.compile(r"https?://[^\s<>\"']+|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
 _PHONE = re.compile(r"(?<![A-Za-z0-9+])\+?\d[\d ()/-]{7,}\d(?![A-Za-z0-9])")
 _CODE = re.compile(
-    r"(?<![A-Za-z0-9_#])#?(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?![A-Za-z0-9_])"
+    r"(?<![A-Za-z0-9_#])#?(?=[A-Za-z0-9])"  # before it reads on: most places have neither
+    r"(?=[A-Za-z0-9/_.-]*\d)(?=[A-Za-z0-9/_.-]*[A-Za-z])[A-Za-z0-9]+(?:[-/_.][A-Za-z0-9]+)*(?![A-Za-z0-9_])"
 )
 _LONG_NUMBER = re.compile(r"(?<![A-Za-z0-9.,])#?\d{5,}(?![A-Za-z0-9]|[.,]\d)|(?<![A-Za-z0-9])#\d+")
 _NAMED_CODE = re.compile(r"(?<=\bcode )(?:is |no\.? )?\d{3,}|(?<=\b(?:gate|room|flat|slot) )\d{3,}", re.IGNORECASE)
