@@ -119,7 +119,13 @@ def _run_deployment(harness: ConversationHarness, pool: DatabasePool) -> Iterato
             now = datetime.now(UTC)
             with pool.borrow() as database:
                 send_reply(
-                    system_principal(tenant_id), database, {"whatsapp_cloud": provider}, outbox_id, uuid7(now), now
+                    system_principal(tenant_id),
+                    database,
+                    {"whatsapp_cloud": provider},
+                    outbox_id,
+                    uuid7(now),
+                    now,
+                    lambda: 60.0,
                 )
 
         intake, turns, replies = WorkerQueue(receive), WorkerQueue(run_turn), WorkerQueue(send)

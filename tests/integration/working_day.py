@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from uuid import UUID
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from local.issuer import Issuer
 from parlour.channels import outbox
+from parlour.channels import store as channel_store
 from parlour.channels.envelope import Media
 from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
@@ -82,6 +84,23 @@ class AcceptingProvider:
     """Takes every message."""
 
     def deliver(self, outgoing: OutgoingMessage, /) -> str:
+        return f"taken:{outgoing.callback_data}"
+
+
+@dataclass
+class SlowProvider:
+    """Takes a message so late that its sender has renewed the lease."""
+
+    conversation: ConversationHarness
+
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
+        ((outbox_id, attempt_id),) = self.conversation.query(
+            "SELECT id, attempt_id FROM outbox WHERE state = 'sending'"
+        )
+        assert isinstance(outbox_id, UUID)
+        assert isinstance(attempt_id, UUID)
+        with self.conversation.database.transaction(system_principal(self.conversation.tenant_id)) as tx:
+            assert channel_store.renew_lease(tx, outbox_id, attempt_id, self.conversation.clock())
         return f"taken:{outgoing.callback_data}"
 
 
@@ -249,7 +268,7 @@ def converse_on_whatsapp(conversation: ConversationHarness) -> None:
     (session,) = {wake.session_id for wake in conversation.list_wakes()}
     with conversation.database.transaction(principal) as tx:
         (unsent,) = outbox.list_pending(tx, session_id=session)
-    sent = send_with(conversation, AcceptingProvider(), unsent.id)
+    sent = send_with(conversation, SlowProvider(conversation), unsent.id)
     assert sent.state == "sent"
     ((provider_id,),) = conversation.query("SELECT provider_message_id FROM outbox_parts")
     conversation.send_whatsapp("", str(provider_id), kind="status", status="delivered")
@@ -284,6 +303,7 @@ def send_with(conversation: ConversationHarness, provider: ChannelProvider, outb
         outbox_id,
         uuid7(now),
         now,
+        lambda: 60.0,
     )
 
 

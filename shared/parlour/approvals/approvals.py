@@ -21,7 +21,7 @@ from parlour.infra.json_values import JsonObject, canonical_digest
 from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
-from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.jobs.work_due import CHECK_DELAY
 from parlour.principal import Principal
 from parlour.tenancy import users
 from parlour.tools import calls
@@ -196,7 +196,7 @@ def answer_as(tx: Transaction, approval: Approval, by: str, given: Answer, now: 
     if given.arguments is not None and given.arguments != locked.arguments and tool is not None:
         return _ask_again(tx, locked, tool, given.arguments, now)
     store.approve(tx, locked.id, by, now)
-    calls.start_approved_call(tx, locked.tool_call_id, locked.arguments, now, now + SWEEP_DELAY)
+    calls.start_approved_call(tx, locked.tool_call_id, locked.arguments, now, now + CHECK_DELAY)
     approved = replace(locked, state="approved", answered_at=now, answered_by=by)
     return Outcome("approved", "Approved. It is being done now.", approved, dispatch_id=locked.tool_call_id)
 

@@ -1,6 +1,7 @@
 """AWS clients and what is read through them. Every client honours AWS_ENDPOINT_URL, as boto3 does by itself."""
 
 import functools
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import boto3
@@ -11,8 +12,9 @@ from parlour.infra.objects import S3ObjectStore
 from parlour.infra.queues import SqsDelayedQueue, SqsFifoQueue
 from parlour.infra.secrets import SecretsManager
 from parlour.infra.settings import Settings, load_settings
+from parlour.jobs.checked_queue import CheckedQueue
 from parlour.jobs.dead_letters import SqsDeadLetters
-from parlour.jobs.visibility import ChangeVisibility, visibility_changer
+from parlour.jobs.renewal import ChangeVisibility, visibility_changer
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
@@ -49,6 +51,11 @@ _STREAMING_CONFIG = Config(
 def make_fifo_queue(url: str) -> SqsFifoQueue:
     """Return the queue at `url`."""
     return SqsFifoQueue(boto3.client("sqs", config=_QUICK_CONFIG), url)
+
+
+def make_checked_queue(url: str, wakeups_url: str) -> CheckedQueue:
+    """Return the queue at `url`, whose work is checked by way of the wake-ups queue."""
+    return CheckedQueue(make_fifo_queue(url), make_delayed_queue(wakeups_url), lambda: datetime.now(UTC))
 
 
 def make_dead_letters(url: str, home_url: str) -> SqsDeadLetters:

@@ -53,10 +53,12 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_i
             operators=oidc.parse_operators(settings.operators),
             allows_operator_key=settings.allow_operator_key,
         ),
-        turns_web_queue=clients.make_fifo_queue(settings.turns_web_queue_url),
-        turns_messaging_queue=clients.make_fifo_queue(settings.turns_messaging_queue_url),
-        tools_queue=clients.make_fifo_queue(settings.tools_queue_url),
-        outbox_queue=clients.make_fifo_queue(settings.outbox_queue_url),
+        turns_web_queue=clients.make_checked_queue(settings.turns_web_queue_url, settings.wakeups_queue_url),
+        turns_messaging_queue=clients.make_checked_queue(
+            settings.turns_messaging_queue_url, settings.wakeups_queue_url
+        ),
+        tools_queue=clients.make_checked_queue(settings.tools_queue_url, settings.wakeups_queue_url),
+        outbox_queue=clients.make_checked_queue(settings.outbox_queue_url, settings.wakeups_queue_url),
         embedder_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         ingest_queue=clients.make_fifo_queue(settings.ingest_queue_url),
         wakeup_queue=clients.make_delayed_queue(settings.wakeups_queue_url),

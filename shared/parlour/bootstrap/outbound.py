@@ -58,7 +58,7 @@ def build_outbound() -> MessageHandler[JsonObject]:
             return
         tenant_id, outbox_id = outbox.parse_wakeup(body)
         now = datetime.now(UTC)
-        sent = send_reply(system_principal(tenant_id), store, providers, outbox_id, uuid7(now), now)
+        sent = send_reply(system_principal(tenant_id), store, providers, outbox_id, uuid7(now), now, seconds_left)
         if sent.retry_at:
             work_due.send_wakeup(wakeups, DueWork(tenant_id, "outbox", outbox_id, sent.retry_at), now)
         if sent.state == "held" and (

@@ -31,11 +31,11 @@ def build_receiver() -> MessageHandler[JsonObject]:
         settings.whatsapp_base_url,
     )
     waiting = clients.make_fifo_queue(settings.intake_queue_url)
-    outbox = clients.make_fifo_queue(settings.outbox_queue_url)
+    outbox = clients.make_checked_queue(settings.outbox_queue_url, settings.wakeups_queue_url)
     wakeups = clients.make_delayed_queue(settings.wakeups_queue_url)
     turns = {
-        "whatsapp": clients.make_fifo_queue(settings.turns_messaging_queue_url),
-        "web": clients.make_fifo_queue(settings.turns_web_queue_url),
+        "whatsapp": clients.make_checked_queue(settings.turns_messaging_queue_url, settings.wakeups_queue_url),
+        "web": clients.make_checked_queue(settings.turns_web_queue_url, settings.wakeups_queue_url),
     }
 
     def receiver(body: JsonObject, seconds_left: SecondsLeft) -> None:

@@ -25,8 +25,8 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
     settings = load_settings(ToolDispatcherSettings)
     secrets = clients.make_secret_store()
     turns = {
-        "whatsapp": clients.make_fifo_queue(settings.turns_messaging_queue_url),
-        "web": clients.make_fifo_queue(settings.turns_web_queue_url),
+        "whatsapp": clients.make_checked_queue(settings.turns_messaging_queue_url, settings.wakeups_queue_url),
+        "web": clients.make_checked_queue(settings.turns_web_queue_url, settings.wakeups_queue_url),
     }
 
     def resume(tx: Transaction, tenant_id: UUID, ended: EndedCall, now: datetime) -> PendingWakeup | None:

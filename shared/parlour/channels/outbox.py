@@ -11,6 +11,7 @@ A failed one is sent again when a person says so (`redrive`).
 Whoever looks after what is left lying is told of a row by `put`, until it leaves pending and sending.
 """
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
@@ -22,9 +23,9 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
-from parlour.jobs import sweep
+from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import SWEEP_DELAY, DueWork
+from parlour.jobs.work_due import CHECK_DELAY, DueWork
 from parlour.principal import Principal
 
 __all__ = [
@@ -58,7 +59,7 @@ type Resolution = Literal["arrived", "send_again", "dismiss"]
 
 def enqueue(tx: Transaction, reply: NewDelivery, now: datetime) -> None:
     """Put a reply into the outbox, in the transaction that stores its message. A message has one row at most."""
-    store.add_reply(tx, reply, now, now + SWEEP_DELAY)
+    store.add_reply(tx, reply, now, now + CHECK_DELAY)
 
 
 def send_wakeup(queue: FifoQueue, tenant_id: UUID, session_id: UUID, outbox_id: UUID, attempt: int = 0) -> None:
@@ -92,19 +93,21 @@ def list_pending(tx: Transaction, *, session_id: UUID) -> list[PendingReply]:
 def finder(outbox: FifoQueue) -> Finder:
     """Return the finder of replies that were not sent.
 
-    One that is being sent is woken too: its sender is gone, or its message would still hold back ours. The next sender
-    writes down that nobody knows whether it arrived.
+    The oldest of a session is woken in a FIFO group of its own: the message of a dead sender may block the session's.
+    The later ones stay in order behind it. After a sender that died in the middle, the next one marks the reply
+    `unknown`.
     """
 
     def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
         waiting = store.lock_unsent(tx, work.id)
         if waiting is None:
             return None
+        message = wakeup_message(work.tenant_id, waiting.session_id, work.id, work.deduplication_id)
+        if waiting.is_oldest:
+            message = replace(message, group_id=work.deduplication_id)
+        leased_until = work_due.find_lease_end(tx, "outbox", work.id)
         return StaleWork(
-            waiting.created_at,
-            sweep.message_sender(
-                outbox, wakeup_message(work.tenant_id, waiting.session_id, work.id, work.deduplication_id)
-            ),
+            waiting.created_at, sweep.message_sender(outbox, message), leased_until, first_wait=CHECK_DELAY
         )
 
     return find
@@ -141,9 +144,9 @@ def resolve_reply(
     _require_role(principal, "admin")
     _get_visible_row(principal, tx, outbox_id)
     if resolution == "arrived":
-        changed = store.resolve_arrived(tx, outbox_id, principal.name, now, now + SWEEP_DELAY)
+        changed = store.resolve_arrived(tx, outbox_id, principal.name, now, now + CHECK_DELAY)
     elif resolution == "send_again":
-        changed = store.resolve_send_again(tx, outbox_id, principal.name, now, now + SWEEP_DELAY)
+        changed = store.resolve_send_again(tx, outbox_id, principal.name, now, now + CHECK_DELAY)
     else:
         changed = store.resolve_dismissed(tx, outbox_id, principal.name, now)
     row = _get_visible_row(principal, tx, outbox_id)
@@ -177,7 +180,7 @@ def redrive_reply(principal: Principal, tx: Transaction, outbox_id: UUID, now: d
     """
     _require_role(principal, "admin")
     _get_visible_row(principal, tx, outbox_id)
-    changed = store.redrive_reply(tx, outbox_id, principal.name, now, now + SWEEP_DELAY)
+    changed = store.redrive_reply(tx, outbox_id, principal.name, now, now + CHECK_DELAY)
     row = _get_visible_row(principal, tx, outbox_id)
     if not changed:
         raise Conflict(f"this reply is {row.state} and cannot be redriven; see `parlour attention`")

@@ -49,6 +49,14 @@ UPDATE outbox
    SET state = 'sending', attempt_id = %(sender)s, attempts = attempts + 1, part_count = %(parts)s, problem = NULL
  WHERE id = %(outbox_id)s AND state = 'pending';
 
+-- name: renew_lease
+-- The sender of a row is still at it.
+UPDATE work_due w
+   SET leased_until = %(until)s, due_at = %(until)s
+  FROM outbox o
+ WHERE w.tenant_id = o.tenant_id AND w.kind = 'outbox' AND w.id = o.id
+   AND o.id = %(outbox_id)s AND o.state = 'sending' AND o.attempt_id = %(sender)s;
+
 -- name: record_part_sent
 -- The provider took one part under its id; the last one makes the row sent. Proof is proof: it counts even when
 -- the row was given up as unknown in the meantime; then the inbox looks at it. Returns nothing when the row is not this
@@ -123,7 +131,8 @@ SELECT o.session_id, o.state, false
 -- A try that did not send everything: back to pending, failed, held, or unknown, and why. Only whoever made the row
 -- `sending` says so, or found it as they left it. The part after those taken is in doubt: if the provider's news have
 -- settled it in the meantime, what comes after it is sent instead. The inbox looks at a held reply. A row that nobody has
--- to see to is dismissed along, as resolve_dismissed has it.
+-- to see to is dismissed along, as resolve_dismissed has it. The message of a row that is pending comes again by itself:
+-- until due_at the sweep leaves the row to it.
 WITH moved AS (
     UPDATE outbox
        SET state = CASE WHEN %(state)s = 'unknown' AND parts_sent > %(taken)s THEN 'pending' ELSE %(state)s END,
@@ -135,6 +144,9 @@ WITH moved AS (
 ), settled AS (
     DELETE FROM work_due w USING moved
      WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state <> 'pending'
+), due AS (
+    UPDATE work_due w SET due_at = %(due_at)s, leased_until = NULL FROM moved
+     WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND w.id = moved.id AND moved.state = 'pending'
 ), inbox AS (
     INSERT INTO work_due (tenant_id, kind, id, due_at)
     SELECT current_tenant(), 'inbox', session_id, %(now)s FROM moved WHERE state = 'held'
@@ -153,7 +165,7 @@ WITH moved AS (
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
-ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, leased_until = NULL;
 
 -- name: apply_update
 -- What the provider says became of a message of ours. A reply is where its last part is, but any part's failure
@@ -309,8 +321,14 @@ SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: lock_unsent
--- A reply that is not sent yet, kept as it is until the transaction ends.
-SELECT session_id, created_at FROM outbox WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') FOR UPDATE;
+-- A reply that is not sent yet, kept as it is until the transaction ends, and whether its session has none before it.
+SELECT o.session_id, o.created_at,
+       NOT EXISTS (SELECT FROM outbox earlier
+                    WHERE earlier.session_id = o.session_id AND earlier.state IN ('pending', 'sending')
+                      AND (earlier.created_at, earlier.id) < (o.created_at, o.id)) AS is_oldest
+  FROM outbox o
+ WHERE o.id = %(outbox_id)s AND o.state IN ('pending', 'sending')
+   FOR UPDATE OF o;
 
 -- name: find_message_media
 -- What a stored message came with beside text, through whom, and where the key to the provider is kept.

@@ -1,14 +1,16 @@
 """Sending one reply, once.
 
-The row is `sending`, committed, before the provider is called; it moves on after. A row that is found in
-`sending` belongs to a sender that died or stalled in the middle: nobody knows whether the provider took the
-message, so it becomes `unknown`, is counted for the operator's alarm, and is not sent again. Where the provider
-hands back what was given along with a message, its news settle such a row (`statuses`).
+The row is `sending`, committed, before the provider is called; it moves on after. Its sender leases it for seconds, and
+renews the lease while it lives. A row that is found in `sending` without a lease belongs to a sender that died or
+stalled in the middle: nobody knows whether the provider took the message, so it becomes `unknown`, is counted for the
+operator's alarm, and is not sent again. Where the provider hands back what was given along with a message, its news
+settle such a row (`statuses`).
 
 Every sender has an id of its own: work whose answer was lost is found again by it, and a sender that comes back
 late, after somebody else has gone on with the row, sees by it that nothing is left for it to do.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,6 +29,7 @@ from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
     InvalidRequest,
+    LeaseHeld,
     Misconfigured,
     ParlourError,
     ProviderRejected,
@@ -34,7 +37,9 @@ from parlour.infra.errors import (
     RetryError,
     WindowClosed,
 )
-from parlour.infra.postgres import Database, Transaction
+from parlour.infra.postgres import Database, SecondsLeft, Transaction
+from parlour.jobs import work_due
+from parlour.jobs.renewal import lease_end, renew_lease
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
 
@@ -163,20 +168,36 @@ class _AttemptRecorder:
 
 
 def send_reply(
-    principal: Principal, database: Database, providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime
+    principal: Principal,
+    database: Database,
+    providers: Providers,
+    outbox_id: UUID,
+    attempt_id: UUID,
+    now: datetime,
+    seconds_left: SecondsLeft,
 ) -> SendResult:
-    """Send what is left of one outbox row, or settle what became of it. `sender` is a fresh id.
+    """Send what is left of one outbox row, or settle what became of it. `attempt_id` is a fresh id.
 
-    Raises a RetryError when the queue should deliver again; the row is pending then. Everything else ends in a state
-    and returns it. A reply whose key is missing or refused, or whose binding cannot send, waits for a day at most.
+    Raises a RetryError when the queue should deliver again: the row is pending then, or another worker is sending it
+    (LeaseHeld). Everything else ends in a state and returns it. A reply whose key is missing or refused, or whose
+    binding cannot send, waits for a day at most.
     """
-    begun = database.run(principal, partial(_begin_attempt, providers, outbox_id, attempt_id, now))
+    leased_until = lease_end(now, seconds_left)
+    begun = database.run(principal, partial(_begin_attempt, providers, outbox_id, attempt_id, now, leased_until))
     if isinstance(begun, SendResult):
         return begun
     recorder = _AttemptRecorder(principal, database, begun, now)
     ids: list[str] = []
+    start = time.monotonic()
     try:
-        is_ours = _send_parts(recorder, providers[begun.account.provider], ids)
+        with renew_lease(
+            database,
+            principal.tenant_id,
+            lambda tx, until: store.renew_lease(tx, outbox_id, attempt_id, until),
+            lambda: now + timedelta(seconds=time.monotonic() - start),
+            seconds_left,
+        ):
+            is_ours = _send_parts(recorder, providers[begun.account.provider], ids)
     except DatabaseUnavailable:
         raise  # the row stays `sending`: what went out could not be written down, so nobody will know
     except ParlourError as problem:
@@ -191,13 +212,15 @@ def send_reply(
 
 
 def _begin_attempt(
-    providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime, tx: Transaction
+    providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime, leased_until: datetime, tx: Transaction
 ) -> _SendAttempt | SendResult:
     """Take the row for this sender, or settle it."""
     reply = store.lock_reply(tx, outbox_id)
     if reply is None:
         log.warning("delivery_not_found", outbox_id=outbox_id)
         return SendResult("not_found", 0)
+    if reply.state in {"pending", "sending"} and not work_due.lease(tx, "outbox", outbox_id, leased_until, now):
+        raise LeaseHeld
     is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
     if not is_ours and (settled := _result_if_ended(tx, reply, now)):
         return settled

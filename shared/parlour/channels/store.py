@@ -11,6 +11,7 @@ from parlour.channels.envelope import Channel
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.jobs.work_due import SWEEP_DELAY
 
 SQL = Queries.for_module(__file__)
 
@@ -69,10 +70,11 @@ class PartConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class UnsentReply:
-    """A reply that is not sent yet: its session, and since when it waits."""
+    """A reply that is not sent yet: its session, since when it waits, and whether it is the session's oldest."""
 
     session_id: UUID
     created_at: datetime
+    is_oldest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,11 @@ def begin_attempt(tx: Transaction, outbox_id: UUID, part_count: int, attempt_id:
     tx.run(SQL["begin_attempt"], outbox_id=outbox_id, parts=part_count, sender=attempt_id)
 
 
+def renew_lease(tx: Transaction, outbox_id: UUID, attempt_id: UUID, until: datetime) -> bool:
+    """Return False when the row is not this sender's any more."""
+    return tx.run(SQL["renew_lease"], outbox_id=outbox_id, sender=attempt_id, until=until) > 0
+
+
 def record_part_sent(
     tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, attempt_id: UUID, now: datetime
 ) -> bool:
@@ -192,8 +199,9 @@ def end_attempt(
 ) -> bool:
     """Whether the row ended so: not when it has gone on without this sender. A failed interim line is dismissed."""
     values = {"outbox_id": reply.id, "state": state, "problem": problem, "sender": attempt_id, "now": now}
-    is_dismissed = reply.is_interim and state == "failed"
-    return bool(tx.value(SQL["end_attempt"], taken=parts_sent, is_dismissed=is_dismissed, **values) == state)
+    is_dismissed, due_at = reply.is_interim and state == "failed", now + SWEEP_DELAY
+    ended = tx.value(SQL["end_attempt"], taken=parts_sent, is_dismissed=is_dismissed, due_at=due_at, **values)
+    return bool(ended == state)
 
 
 def reschedule_blocked(

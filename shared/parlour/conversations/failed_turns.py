@@ -12,7 +12,7 @@ from parlour.inbox import threads
 from parlour.infra import log
 from parlour.infra.errors import Conflict
 from parlour.infra.postgres import Transaction
-from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.jobs.work_due import CHECK_DELAY
 from parlour.principal import Principal
 from parlour.tenancy import roles
 
@@ -41,7 +41,7 @@ def redrive_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: date
     again, unless somebody asked for a person in it and nobody has it; Conflict while somebody else has it.
     """
     roles.require_role(principal, "admin")
-    place = store.redrive_turn(tx, turn_id, now, now + SWEEP_DELAY)
+    place = store.redrive_turn(tx, turn_id, now, now + CHECK_DELAY)
     if place is None:
         raise Conflict(_NOT_WAITING_OR_BUSY)
     threads.redrive(principal, tx, place.session_id, now)

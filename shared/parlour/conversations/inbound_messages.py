@@ -9,6 +9,7 @@ from uuid import UUID
 
 from parlour.channels import delivery_updates, outbox
 from parlour.channels.envelope import Envelope
+from parlour.channels.media import FETCH_TIMEOUT_SECONDS
 from parlour.conversations import attachment_uploads, stop_words, store
 from parlour.conversations.canned_replies import CannedTexts
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
@@ -21,7 +22,7 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import REDELIVERED_KEY, DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import SWEEP_DELAY, DueWork
+from parlour.jobs.work_due import CHECK_DELAY, DueWork
 from parlour.notifications import notifications
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
@@ -29,10 +30,6 @@ from parlour.tenancy.bindings import Binding
 from parlour.tenancy.limits import messaging_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
-
-CHECK_DELAY = timedelta(seconds=8)
-"""How long after a message on the web its session is looked at: nobody repeats a request whose worker died before it
-woke the session. A message of a provider comes again by itself."""
 
 type StoreMedia = Callable[[Principal, UUID], object]
 """Fetches and keeps what a stored message came with. A RetryError brings the message again."""
@@ -82,7 +79,7 @@ class WebMessage:
 def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
     """Return the finder of sessions with an unanswered message or an open turn. `turn_queues`: by channel.
 
-    One that a worker holds is left to it, and looked at much later: should it die, its own message comes again.
+    One that a worker has leased is left to it, and checked much later: should it die, its own message comes again.
     """
 
     def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
@@ -171,8 +168,8 @@ def receive_web_message(
 ) -> UUID:
     """Store a visitor's message in their own session, wake its turn, and return the message's id.
 
-    The message that has the session looked at later is sent before the commit: nobody delivers a request again whose
-    worker died. NotFound when the session is not the principal's own.
+    The check of the session is sent before the commit: nobody delivers a request again whose worker died. NotFound
+    when the session is not the principal's own.
     """
     message_id = uuid7(now)
 
@@ -206,7 +203,7 @@ def receive_web_message(
 
     received, is_new, pending = database.run(principal, store_message)
     if received.state == "unanswered":
-        _send_wakeup(turn_queue, principal.tenant_id, received, is_new=is_new, now=now)
+        _send_wakeup(turn_queue, principal.tenant_id, received, is_new=is_new, now=now, is_checked=True)
     notifications.send_wakeups(wakeup_queue, pending, now)
     log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=message.session_id)
     return received.id
@@ -268,7 +265,7 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         sent_at=envelope.sent_at,
         received_at=now,
         metadata=envelope.metadata,
-        due_at=now + SWEEP_DELAY,
+        due_at=now + CHECK_DELAY + (timedelta(seconds=FETCH_TIMEOUT_SECONDS) if media else timedelta()),
     )
     stored, is_new = _insert_once(tx, message)
     if is_new and stored.state == "unanswered":
@@ -350,8 +347,17 @@ def _insert_once(tx: Transaction, message: NewMessage) -> tuple[StoredMessage, b
     return store.get_message_by_provider_id(tx, message.binding_id, message.provider_message_id), False
 
 
-def _send_wakeup(turns: FifoQueue, tenant_id: UUID, received: StoredMessage, *, is_new: bool, now: datetime) -> None:
+def _send_wakeup(
+    turns: FifoQueue,
+    tenant_id: UUID,
+    received: StoredMessage,
+    *,
+    is_new: bool,
+    now: datetime,
+    is_checked: bool = False,
+) -> None:
     """Wake the session; a second wake-up for the same message needs an id of its own, or the queue would drop it."""
     again = "" if is_new else f":{now.isoformat()}"
     wakeup = SessionWakeup(tenant_id, received.session_id)
-    turns.send([wakeup.to_queue_message(f"{received.id}{again}", received.wake_group)])
+    message = wakeup.to_queue_message(f"{received.id}{again}", received.wake_group)
+    turns.send([replace(message, is_checked=is_checked)])

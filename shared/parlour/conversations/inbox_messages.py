@@ -25,7 +25,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
-from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.jobs.work_due import CHECK_DELAY
 from parlour.memory import job_scheduling
 from parlour.memory.extraction import store as extraction_store
 from parlour.memory.job_scheduling import DelayedJob
@@ -193,7 +193,7 @@ def close(principal: Principal, tx: Transaction, session_id: UUID, now: datetime
 def _schedule_turn(tx: Transaction, tenant_id: UUID, thread: Thread, now: datetime) -> PendingWakeup:
     """Have what waits in a conversation answered by its agent; return the wake-up."""
     queue = get_reply_address(tx, thread.session_id)
-    work_due.schedule(tx, "session", thread.session_id, now + SWEEP_DELAY)
+    work_due.schedule(tx, "session", thread.session_id, now + CHECK_DELAY)
     wakeup = SessionWakeup(tenant_id, thread.session_id)
     message = wakeup.to_queue_message(f"hand_back:{thread.session_id}:{thread.claim}", queue.wake_group)
     return PendingWakeup(queue.session_channel, message)

@@ -13,7 +13,7 @@ from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
 from parlour.jobs import work_due
-from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.jobs.work_due import CHECK_DELAY
 from parlour.prompts.assembly import user_message
 from parlour.tools.result import shorten_to
 from parlour.tools.rows import EndedCall
@@ -49,7 +49,7 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
         body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
         provider_message_id=key,
         now=now,
-        due_at=now + SWEEP_DELAY,
+        due_at=now + CHECK_DELAY,
         metadata={"type": user_message.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
     )
     approvals.complete(tx, call.id, now)
@@ -59,6 +59,6 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
     if place.is_stopped:
         if settled is None:
             return None
-        work_due.schedule(tx, "session", place.session_id, now + SWEEP_DELAY)
+        work_due.schedule(tx, "session", place.session_id, now + CHECK_DELAY)
     wake = SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}", place.wake_group)
     return PendingWakeup(place.channel, wake)

@@ -43,8 +43,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
 from parlour.jobs import work_due
-from parlour.jobs.lease_renewal import lease_end, renew_lease
-from parlour.jobs.work_due import DueWork
+from parlour.jobs.renewal import lease_end, renew_lease
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tools.calls import dispatch_message
 
@@ -339,11 +339,17 @@ def _failed_answer(problem: TurnProblemCode) -> Answer:
 
 def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None:
     """Free the session for the next delivery, if it is still ours, and the worker's place in its tenant's share; if
-    even that fails, both end by themselves."""
+    even that fails, both end by themselves.
+
+    The sweep leaves the session to that delivery, which waits longer after each attempt.
+    """
     lease, principal = turn_context.lease, turn_context.feed.principal
+    later = turn_context.dependencies.clock() + SWEEP_DELAY
 
     def release(tx: Transaction) -> None:
         store.release_lease(tx, lease)
+        if work := work_due.find(tx, "session", lease.id):
+            work_due.reschedule(tx, work, later)
         if not counts_attempt:
             store.refund_attempt(tx, lease, turn_context.turn.id)
 

@@ -10,7 +10,7 @@
     │   ├── SecretUnavailable
     │   ├── ProviderUnavailable       a model or channel provider timed out, was busy or cut the line
     │   ├── AccessRefused             a provider refuses the tenant's key, or S3 us: the work waits until it is mended
-    │   ├── LeaseHeld                 another worker is at it: a session's turn, or a long tool call
+    │   ├── LeaseHeld                 another worker is at it: a turn, a reply or a long tool call
     │   └── AnswersLater              a tool took the call and will call back
     ├── ModelError                    the model: told as {ok: false, code, retryable} and may try again
     │   ├── UnknownTool

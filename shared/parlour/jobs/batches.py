@@ -20,13 +20,19 @@ from aws_lambda_powertools.utilities.batch import (
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from parlour.infra import log
-from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
+from parlour.infra.errors import CallerError, LeaseHeld, LeaseLost, MalformedPayload, RetryError
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.queues import REDELIVERED_KEY
-from parlour.jobs.visibility import ChangeVisibility, renew_visibility
+from parlour.jobs.renewal import ChangeVisibility, renew_visibility
 
 _FIRST_RETRY_SECONDS = 5
+_LEASE_RETRY_SECONDS = 3
+"""A dead worker's lease is over by then."""
+
+_MAX_QUICK_RETRIES = 3
+"""How often a message is delivered quickly to a lease that holds; then its worker lives, and retries back off."""
+
 _MAX_RETRY_SECONDS = 300
 _MAX_POISON_RECEIVES = 3
 
@@ -76,10 +82,12 @@ def retry_delay_seconds(error: BaseException | None, receive_count: int) -> int:
     """Return the seconds until a failed message is delivered again, for its `receive_count`-th delivery.
 
     An error that never succeeds gets 0, so that it leaves the queue soon. Other errors get 5, 10, 20 ... 300 seconds,
-    or the error's own `retry_after` if that is longer.
+    or the error's own `retry_after` if that is longer. A message that finds a lease gets 3 seconds at first.
     """
     if isinstance(error, CallerError):
         return 0
+    if isinstance(error, LeaseHeld) and receive_count <= _MAX_QUICK_RETRIES:
+        return max(_LEASE_RETRY_SECONDS, error.retry_after or 0)
     back_off = int(min(_FIRST_RETRY_SECONDS * 2 ** max(receive_count - 1, 0), _MAX_RETRY_SECONDS))
     known = error.retry_after if isinstance(error, RetryError) else None
     return max(back_off, known or 0)

@@ -39,6 +39,10 @@ type WorkKind = Literal[
 #: How long work may take its usual way before the sweep looks after it.
 SWEEP_DELAY = timedelta(minutes=5)
 
+#: How long after a session, reply or tool call was sent to its worker it is checked. Longer than a dead worker's
+#: message is invisible: most work goes on by its own message.
+CHECK_DELAY = timedelta(seconds=6)
+
 
 @dataclass(frozen=True, slots=True)
 class DueWork:

@@ -11,7 +11,7 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import SWEEP_DELAY, DueWork
+from parlour.jobs.work_due import CHECK_DELAY, DueWork
 from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.result import ToolResult, error_result
@@ -72,7 +72,7 @@ def reserve_call(tx: Transaction, turn_id: UUID, call: UnfinishedCall, tool: Too
         writes=tool.writes,
         idempotency_key=idempotency_key,
         interim=IN_PROGRESS_RESULT if tool.heavy else None,
-        due_at=call.started_at + SWEEP_DELAY,
+        due_at=call.started_at + CHECK_DELAY,
         now=call.started_at,
     )
 
@@ -124,15 +124,20 @@ def finder(tools: FifoQueue) -> Finder:
         if waiting is None:
             return None
         woken = dispatch_message(work.tenant_id, work.id, int(work.due_at.timestamp()))
-        return StaleWork(waiting.started_at, sweep.message_sender(tools, woken), waiting.run_until)
+        return StaleWork(
+            waiting.started_at, sweep.message_sender(tools, woken), waiting.run_until, first_wait=CHECK_DELAY
+        )
 
     return find
 
 
 def dispatch_message(tenant_id: UUID, tool_call_id: UUID, attempt: int = 0) -> QueueMessage:
-    """Return the message that wakes the dispatcher for a call; `attempt` tells repeated ones apart for five minutes."""
+    """Return the message that wakes the dispatcher for a call; `attempt` tells repeated ones apart for five minutes.
+
+    Each has a FIFO group of its own: the message of a dead worker would block the group of both.
+    """
     body: JsonObject = {"tenant_id": str(tenant_id), "tool_call_id": str(tool_call_id)}
-    return QueueMessage(body, str(tool_call_id), f"{tool_call_id}:{attempt}")
+    return QueueMessage(body, f"{tool_call_id}:{attempt}", f"{tool_call_id}:{attempt}")
 
 
 def parse_dispatch_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
@@ -190,7 +195,7 @@ def resolve_call(
     if resolution == "done":
         changed = store.resolve_done(tx, call_id, _CONFIRMED_RESULT, principal.name, now)
     else:
-        changed = store.resolve_run_again(tx, call_id, principal.name, now + SWEEP_DELAY, now)
+        changed = store.resolve_run_again(tx, call_id, principal.name, now + CHECK_DELAY, now)
     call = _get_call(tx, call_id)
     if not changed:
         raise Conflict("this call is already resolved; reload the list")

@@ -26,7 +26,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.jobs import work_due
-from parlour.jobs.lease_renewal import lease_end, renew_lease
+from parlour.jobs.renewal import lease_end, renew_lease
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tools import effects, store
@@ -138,7 +138,7 @@ def _lease[W](
     run = None if held else store.lease_call(tx, call_id, call.run_token, holder, until, now)
     if run is None:
         raise LeaseHeld(retry_after=max(1, int((call.run_until - now).total_seconds()) + 1) if call.run_until else 1)
-    work_due.schedule(tx, "tool_call", call_id, until + work_due.SWEEP_DELAY)
+    work_due.schedule(tx, "tool_call", call_id, until + work_due.CHECK_DELAY)
     return _with_tool(dependencies, tx, replace(call, run_token=run, run_until=until))
 
 

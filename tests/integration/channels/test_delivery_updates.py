@@ -399,5 +399,11 @@ def test_beginning_whose_answer_was_lost_is_found_again_and_sent(outbox_harness:
         store.begin_attempt(tx, outbox_id, 1, sender)
 
     assert send_reply(
-        outbox_harness.principal, outbox_harness.database, {"gupshup": phone}, outbox_id, sender, outbox_harness.now
+        outbox_harness.principal,
+        outbox_harness.database,
+        {"gupshup": phone},
+        outbox_id,
+        sender,
+        outbox_harness.now,
+        lambda: 60.0,
     ) == SendResult("sent", 1)

@@ -1,5 +1,6 @@
 """Sending on the real database: once, or known to be unknown; what every ending leaves behind."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from parlour.channels.send import MAX_ATTEMPTS, MAX_BLOCKED_TIME, OutgoingMessag
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
+    LeaseHeld,
     Misconfigured,
     MissingSecret,
     ParlourError,
@@ -26,6 +28,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json
 from parlour.infra.postgres import Connection, Database
 from parlour.infra.queries import Query
+from parlour.jobs import renewal, work_due
+from parlour.jobs.renewal import VISIBILITY_SECONDS
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, OutboxHarness
 
 SENDER = UUID(int=7)
@@ -67,6 +71,7 @@ def sending(outbox_harness: OutboxHarness, phone: Phone, outbox_id: UUID, now: d
         outbox_id,
         uuid7(outbox_harness.now),
         now or outbox_harness.now,
+        lambda: 60.0,
     )
 
 
@@ -127,7 +132,10 @@ def test_a_sender_that_died_in_the_middle_makes_the_reply_unknown_and_nobody_sen
     with pytest.raises(Killed):
         sending(outbox_harness, phone, outbox_id)
 
-    assert [sending(outbox_harness, phone, outbox_id) for _ in range(2)] == [SendResult("unknown", 0)] * 2
+    with pytest.raises(LeaseHeld):  # it may be alive
+        sending(outbox_harness, phone, outbox_id, outbox_harness.now + timedelta(seconds=1))
+    later = outbox_harness.now + timedelta(seconds=VISIBILITY_SECONDS)
+    assert [sending(outbox_harness, phone, outbox_id, later) for _ in range(2)] == [SendResult("unknown", 0)] * 2
     assert phone.asked == 1
     assert capsys.readouterr().out.count("UnknownSend") >= 1
 
@@ -138,18 +146,47 @@ def test_a_sender_that_died_between_parts_never_repeats_one(outbox_harness: Outb
     with pytest.raises(Killed):
         sending(outbox_harness, phone, outbox_id)
 
-    assert sending(outbox_harness, phone, outbox_id) == SendResult("unknown", 1)
+    later = outbox_harness.now + timedelta(seconds=VISIBILITY_SECONDS)
+    assert sending(outbox_harness, phone, outbox_id, later) == SendResult("unknown", 1)
     assert len(phone.received) == 1
 
 
 def test_a_stalled_sender_that_wakes_up_late_brings_the_proof(outbox_harness: OutboxHarness, phone: Phone) -> None:
     outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     other, states = Phone(), list[SendResult]()
-    phone.on_asked = lambda: states.append(sending(outbox_harness, other, outbox_id))
+    later = outbox_harness.now + timedelta(seconds=VISIBILITY_SECONDS)
+    phone.on_asked = lambda: states.append(sending(outbox_harness, other, outbox_id, later))
 
     assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
     assert (other.asked, states) == (0, [SendResult("unknown", 0)])
     assert outbox_harness.find_delivery(outbox_id).state == "sent"
+
+
+def test_a_slow_sender_is_left_alone_for_as_long_as_it_lives(
+    outbox_harness: OutboxHarness,
+    phone: Phone,
+    monkeypatch: pytest.MonkeyPatch,
+    open_database: Callable[[], Database],
+) -> None:
+    monkeypatch.setattr(renewal, "RENEWAL_SECONDS", 0.01)
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    begun, other = outbox_harness.now, Phone()
+    first_end = begun + timedelta(seconds=3)
+
+    def find_lease_end() -> datetime:
+        with open_database().transaction(outbox_harness.principal) as tx:
+            return work_due.find_lease_end(tx, "outbox", outbox_id) or begun
+
+    def send_again_after_a_renewal() -> None:
+        deadline = time.monotonic() + 10
+        while find_lease_end() <= first_end and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with pytest.raises(LeaseHeld):
+            sending(outbox_harness, other, outbox_id, first_end)
+
+    phone.on_asked = send_again_after_a_renewal
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
+    assert other.asked == 0
 
 
 def test_a_busy_provider_leaves_the_reply_pending_and_the_next_try_sends_it(

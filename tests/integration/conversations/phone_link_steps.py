@@ -141,5 +141,11 @@ def deliver_reply(conversation: ConversationHarness, phone: RecordingChannel, ou
     """Send a row of the outbox."""
     now = conversation.clock()
     return send_reply(
-        system_principal(conversation.tenant_id), conversation.database, {"gupshup": phone}, outbox_id, uuid7(now), now
+        system_principal(conversation.tenant_id),
+        conversation.database,
+        {"gupshup": phone},
+        outbox_id,
+        uuid7(now),
+        now,
+        lambda: 60.0,
     )

@@ -148,7 +148,7 @@ def send_newest(conversation: ConversationHarness) -> list[str]:
     ((row,),) = conversation.query("SELECT id FROM outbox ORDER BY created_at DESC, id DESC LIMIT 1")
     assert isinstance(row, UUID)
     phone, now = Phone(), conversation.clock()
-    send_reply(conversation.admin, conversation.database, {"gupshup": phone}, row, uuid7(now), now)
+    send_reply(conversation.admin, conversation.database, {"gupshup": phone}, row, uuid7(now), now, lambda: 60.0)
     return phone.received
 
 

@@ -15,7 +15,7 @@ from parlour.conversations import canned_replies, turn_views
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, WindowClosed
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import canonical_json
-from parlour.jobs import lease_renewal
+from parlour.jobs import renewal
 from parlour.principal import system_principal
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 
@@ -24,7 +24,7 @@ _PATIENCE_SECONDS = 20
 
 @pytest.fixture(autouse=True)
 def frequent_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease_renewal, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(renewal, "RENEWAL_SECONDS", 0.01)
 
 
 def wait_until(conversation: ConversationHarness, statement: str) -> None:
@@ -134,7 +134,7 @@ def deliver_line(conversation: ConversationHarness, phone: Phone) -> SendResult:
             ).fetchall()
         sender, now = system_principal(conversation.tenant_id), conversation.clock()
         assert isinstance(line, UUID)
-        return send_reply(sender, own, {"gupshup": phone}, line, uuid7(now), now)
+        return send_reply(sender, own, {"gupshup": phone}, line, uuid7(now), now, lambda: 60.0)
 
 
 def list_items_to_see_to(conversation: ConversationHarness) -> list[object]:

@@ -11,14 +11,13 @@ from uuid import UUID
 import pytest
 
 from parlour.conversations import store
-from parlour.conversations.inbound_messages import CHECK_DELAY
 from parlour.conversations.rows import Lease
 from parlour.infra.errors import LeaseHeld, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
-from parlour.jobs import lease_renewal
-from parlour.jobs.visibility import RENEWAL_SECONDS, VISIBILITY_SECONDS
-from parlour.jobs.work_due import DueWork
+from parlour.jobs import renewal
+from parlour.jobs.renewal import RENEWAL_SECONDS, VISIBILITY_SECONDS
+from parlour.jobs.work_due import CHECK_DELAY, DueWork
 from tests.conversation_harness import ConversationHarness, text_answer
 
 
@@ -28,7 +27,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def frequent_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease_renewal, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(renewal, "RENEWAL_SECONDS", 0.01)
 
 
 def take_lease(conversation: ConversationHarness) -> Lease:
@@ -48,7 +47,7 @@ def renew_lease(
     seconds_left: float = 60.0,
     after_renewal: Callable[[Database], None] = lambda _database: None,
 ) -> AbstractContextManager[None]:
-    return lease_renewal.renew_lease(
+    return renewal.renew_lease(
         conversation.database,
         conversation.tenant_id,
         lambda tx, until: store.renew_lease(tx, lease, until),
@@ -127,11 +126,6 @@ def test_a_web_message_whose_wakeup_is_never_sent_has_its_session_looked_at(
     assert (looked_at, round(wait.total_seconds())) == (session, CHECK_DELAY.total_seconds())
 
 
-def test_a_providers_message_needs_no_look_since_it_comes_again_itself(conversation: ConversationHarness) -> None:
-    conversation.send_whatsapp("Hello?")
-    assert due_wakeups(conversation) == []
-
-
 def die_in_turn(conversation: ConversationHarness) -> None:
     def die() -> None:
         raise Killed
@@ -173,5 +167,5 @@ def test_a_message_that_comes_again_before_the_lease_is_over_stays_on_its_queue(
 
 def test_a_lease_is_over_before_its_dead_workers_message_comes_again() -> None:
     now = datetime.now(UTC)
-    lease = (lease_renewal.lease_end(now, lambda: 900.0) - now).total_seconds()
+    lease = (renewal.lease_end(now, lambda: 900.0) - now).total_seconds()
     assert lease < VISIBILITY_SECONDS - RENEWAL_SECONDS

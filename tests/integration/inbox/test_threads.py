@@ -92,7 +92,8 @@ def send_latest(conversation: ConversationHarness) -> list[OutgoingMessage]:
     assert isinstance(row, UUID)
     provider, now = Phone(), conversation.clock()
     providers: Providers = {"gupshup": provider}
-    assert send_reply(conversation.admin, conversation.database, providers, row, uuid7(now), now).state == "sent"
+    sent = send_reply(conversation.admin, conversation.database, providers, row, uuid7(now), now, lambda: 60.0)
+    assert sent.state == "sent"
     return provider.received
 
 

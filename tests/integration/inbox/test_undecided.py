@@ -57,7 +57,7 @@ def hold_a_reply(conversation: ConversationHarness) -> tuple[UUID, UUID]:
     assert isinstance(row, UUID)
     now = conversation.clock()
     not_asked: Providers = {"gupshup": Phone()}
-    sent = send_reply(conversation.admin, conversation.database, not_asked, row, uuid7(now), now)
+    sent = send_reply(conversation.admin, conversation.database, not_asked, row, uuid7(now), now, lambda: 60.0)
     assert sent.state == "held"
     return session_of(conversation), row
 

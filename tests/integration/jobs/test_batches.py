@@ -22,9 +22,9 @@ from parlour.infra.errors import (
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.queues import REDELIVERED_KEY
-from parlour.jobs import visibility
+from parlour.jobs import renewal
 from parlour.jobs.batches import process_batch, retry_delay_seconds
-from parlour.jobs.visibility import renew_visibility, visibility_changer
+from parlour.jobs.renewal import renew_visibility, visibility_changer
 from tests.functions.deployed_function import LAMBDA_CONTEXT
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:intake.fifo"
@@ -152,6 +152,8 @@ def test_every_failure_is_one_line_without_payload_and_poison_is_counted(
         (DatabaseUnavailable(), 5, 80),
         (DatabaseUnavailable(), 50, 300),
         (LeaseHeld(retry_after=42), 3, 42),
+        (LeaseHeld(), 2, 3),
+        (LeaseHeld(), 4, 40),
         (ProviderUnavailable(retry_after=0), 3, 20),
         (MalformedPayload(), 3, 0),
         (ZeroDivisionError(), 1, 5),
@@ -229,7 +231,7 @@ class TestRenewedMessages:
 
     @pytest.fixture(autouse=True)
     def frequent_renewals(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(visibility, "RENEWAL_SECONDS", 0.01)
+        monkeypatch.setattr(renewal, "RENEWAL_SECONDS", 0.01)
 
     def test_all_of_a_batch_are_renewed_until_its_end(self) -> None:
         recorded = RecordedChanges()
@@ -263,7 +265,7 @@ class TestRenewedMessages:
         assert recorded.changes == []
 
     def test_a_dead_workers_message_and_its_group_come_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(visibility, "VISIBILITY_SECONDS", 1)
+        monkeypatch.setattr(renewal, "VISIBILITY_SECONDS", 1)
         with mock_aws():
             client = boto3.client("sqs", region_name="eu-west-1")
             url = client.create_queue(

@@ -13,14 +13,16 @@ from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
+from parlour.infra.queues import QueueMessage
 from parlour.jobs import sweep as sweeping
 from parlour.jobs import work_due
+from parlour.jobs.checked_queue import CheckedQueue
 from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, handle_wakeup, sweep
-from parlour.jobs.work_due import SWEEP_DELAY, DueWork, WorkKind
+from parlour.jobs.work_due import CHECK_DELAY, SWEEP_DELAY, DueWork, WorkKind
 from parlour.prompts.ledger import retention
 from parlour.tenancy import visitor_retention
 from parlour.tools.run import ToolContext
-from tests.conversation_harness import ConversationHarness, FakeQueue, text_answer
+from tests.conversation_harness import ConversationHarness, FakeDelayedQueue, FakeQueue, text_answer
 from tests.integration.sweeping import dependencies
 
 SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
@@ -58,6 +60,16 @@ class SweepHarness:
     def wake_up(self, kind: WorkKind, work_id: UUID, due_at: datetime) -> None:
         handle_wakeup(self.make_dependencies(), DueWork(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
+    def check(self, queue: FakeQueue) -> tuple[QueueMessage, list[QueueMessage]]:
+        """Send the queue's last message with its check, run that when it is due, and return what it sent besides."""
+        *_, first = queue.sent.values()
+        CheckedQueue(FakeQueue(), self.wakeups, self.desk.clock).send([first])
+        ((body, seconds),) = self.wakeups.sent
+        self.desk.clock.now += timedelta(seconds=seconds)
+        queue.sent.clear()
+        handle_wakeup(self.make_dependencies(), body)
+        return first, list(queue.sent.values())
+
     def due_times(self) -> dict[str, datetime]:
         """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and of
         streamed text, and what is to be put away, by kind; one of each at most."""
@@ -81,6 +93,17 @@ def sweep_harness(conversation: ConversationHarness) -> SweepHarness:
     return SweepHarness(conversation)
 
 
+def script_long_call(desk: ConversationHarness) -> None:
+    """Have the next turn ask for a heavy call."""
+
+    def render(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        raise AssertionError
+
+    desk.add_tool("render", render, heavy=True)
+    desk.send_whatsapp("Render the model, please")
+    desk.model.script = [[{"type": "tool_use", "id": "call_1", "name": "render", "input": {}}]]
+
+
 class TestSessions:
     """A message whose wake-up got lost."""
 
@@ -98,14 +121,14 @@ class TestSessions:
         with pytest.raises(QueueUnavailable):
             sweep_harness.desk.send_whatsapp("How wide is the crack?")
         sweep_harness.desk.turns.error = None
-        assert sweep_harness.sweep(SWEEP_DELAY / 2) == SweepResult(0, 0, 0, has_more=False)
+        assert sweep_harness.sweep(CHECK_DELAY / 2) == SweepResult(0, 0, 0, has_more=False)
         waits = []
         for _ in range(4):
             sweep_harness.desk.clock.now = max(sweep_harness.desk.clock.now, sweep_harness.due_times()["session"])
             assert sweep_harness.sweep(timedelta()) == SweepResult(1, 0, 0, has_more=False)
             wait = sweep_harness.due_times()["session"] - sweep_harness.desk.clock.now
             waits.append(round(wait.total_seconds()))
-        assert waits == [300, 600, 1200, 2400]
+        assert waits == [6, 12, 24, 48]
         groups = {message.group_id for message in sweep_harness.desk.turns.sent.values()}
         assert len(groups) == 4  # a dead worker's message holds at most one of them
         sweep_harness.answer()
@@ -156,7 +179,7 @@ class TestSessions:
         sweep_harness.answer()
         session = sweep_harness.session()
         desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", session, desk.clock()))
-        desk.clock.now += MINUTE
+        desk.clock.now += SECOND
         outcomes: list[SweepResult] = []
         net = sweep_harness.make_dependencies(open_database())
         with desk.database.transaction(desk.tenant_id) as tx:
@@ -170,6 +193,69 @@ class TestSessions:
             )
         looking.join(10)
         assert outcomes == [SweepResult(1, 0, 0, has_more=False)]
+
+
+class TestChecks:
+    """A worker that died before its first renewal: its message, and with it the FIFO group, stays invisible."""
+
+    @staticmethod
+    def send_reply(desk: ConversationHarness, message_id: str = "wamid-1") -> None:
+        desk.send_whatsapp("How wide is the crack?", message_id)
+        desk.model.script = [text_answer("2 mm.")]
+        desk.run_turn()
+
+    @pytest.mark.parametrize("kind", ["session", "outbox", "tool_call"])
+    def test_it_sends_the_work_again_in_a_group_of_its_own(self, sweep_harness: SweepHarness, kind: str) -> None:
+        desk = sweep_harness.desk
+        queue = {"session": desk.turns, "outbox": desk.outbox, "tool_call": desk.tools}[kind]
+        if kind == "session":
+            desk.send_whatsapp("How wide is the crack?")
+        elif kind == "outbox":
+            self.send_reply(desk)
+        else:
+            script_long_call(desk)
+            desk.model.script.append(text_answer("Working on it."))
+            desk.run_turn()
+        first, (again,) = sweep_harness.check(queue)
+        assert again.body == first.body
+        assert again.group_id != first.group_id
+        assert again.deduplication_id != first.deduplication_id
+        assert [round(seconds) for _, seconds in sweep_harness.wakeups.sent] == [6, 6]
+
+    def test_it_leaves_a_reply_to_a_sender_that_lives(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        self.send_reply(desk)
+        desk.query(f"UPDATE work_due SET leased_until = '{desk.clock() + MINUTE}' WHERE kind = 'outbox' RETURNING 1")
+        _, again = sweep_harness.check(desk.outbox)
+        assert again == []
+
+    def test_it_keeps_a_session_s_replies_in_order(self, sweep_harness: SweepHarness) -> None:
+        self.send_reply(sweep_harness.desk)
+        self.send_reply(sweep_harness.desk, "wamid-2")
+        later, (again,) = sweep_harness.check(sweep_harness.desk.outbox)
+        assert (again.body, again.group_id) == (later.body, later.group_id)
+
+    def test_it_finds_nothing_once_the_work_is_done(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        self.send_reply(desk)
+        _, again = sweep_harness.check(desk.turns)
+        assert (again, len(sweep_harness.wakeups.sent)) == ([], 1)
+
+    def test_it_leaves_a_failed_attempt_to_the_message_that_comes_again(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        desk.send_whatsapp("How wide is the crack?")
+        desk.model.script = [RuntimeError()]
+        with pytest.raises(RuntimeError):
+            desk.run_turn()
+        _, again = sweep_harness.check(desk.turns)
+        assert again == []
+        assert sweep_harness.due_times()["session"] - desk.clock.now > SWEEP_DELAY / 2
+
+    def test_work_goes_on_without_a_check_when_none_can_be_sent(self, sweep_harness: SweepHarness) -> None:
+        queue, wakeups = FakeQueue(), FakeDelayedQueue(error=QueueUnavailable())
+        message = QueueMessage({"tenant_id": str(uuid4()), "outbox_id": str(uuid4())}, "group", "once")
+        CheckedQueue(queue, wakeups, sweep_harness.desk.clock).send([message])
+        assert list(queue.sent.values()) == [message]
 
 
 class TestReplies:
@@ -225,13 +311,8 @@ class TestLongCalls:
 
     @pytest.fixture
     def waiting_call(self, sweep_harness: SweepHarness) -> UUID:
-        def render(context: ToolContext, arguments: JsonObject) -> JsonObject:
-            raise AssertionError
-
         desk = sweep_harness.desk
-        desk.add_tool("render", render, heavy=True)
-        desk.send_whatsapp("Render the model, please")
-        desk.model.script = [[{"type": "tool_use", "id": "call_1", "name": "render", "input": {}}]]
+        script_long_call(desk)
         desk.tools.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
             desk.run_turn()

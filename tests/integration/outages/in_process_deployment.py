@@ -19,7 +19,7 @@ from local.temporary_database import APP_PASSWORD
 from parlour.bootstrap.inbound import build_inbound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, OpenConnection
-from parlour.jobs.visibility import ChangeVisibility
+from parlour.jobs.renewal import ChangeVisibility
 from tests.functions.deployed_function import load_handler
 
 if TYPE_CHECKING:

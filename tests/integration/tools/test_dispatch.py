@@ -24,8 +24,8 @@ from parlour.infra.errors import (
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.jobs import lease_renewal
-from parlour.jobs.visibility import VISIBILITY_SECONDS
+from parlour.jobs import renewal
+from parlour.jobs.renewal import VISIBILITY_SECONDS
 from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.tools.dispatch import dispatch_call
@@ -126,7 +126,7 @@ def test_a_call_whose_worker_died_is_left_alone_until_that_worker_is_given_up(ya
 def test_a_call_is_its_workers_for_as_long_as_that_one_lives(
     yard: LongToolHarness, open_database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease_renewal, "RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(renewal, "RENEWAL_SECONDS", 0.01)
     call_id, other = yard.begin_call(), open_database()
 
     def outlast_the_first_lease(_: ToolContext) -> None:
