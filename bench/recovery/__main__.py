@@ -1,25 +1,27 @@
-"""What becomes of messages whose workers are killed: how soon their work is done, and whether any is lost or doubled.
+"""Recovery time after worker crashes, and whether work is lost or repeated.
 
     python -m bench.recovery [--json FILE] [--people N]
 
-People write by WhatsApp; every second one asks for a long tool. Meanwhile workers are killed at random moments of their
-work, every fifth delivery comes twice, and the database crashes once. The handlers run in workers of their own, on a
-real database and the emulator's queues, with the timeouts and visibilities of the template. Nothing sweeps: that is
-how the deployment `DATABASE=idle` works, where only messages wake what was left lying.
+People write by WhatsApp. Every second person asks for a long tool call. The benchmark kills workers at random moments
+of their work, delivers every fifth message twice, and crashes the database once. Each handler runs in a process of its
+own, on a real database and the emulator's queues, with the timeouts and visibilities of the template. The scheduled
+sweep does not run, as in a deployment with `DATABASE=idle` between two daily sweeps: only messages start functions.
 
-Of each function that holds a message (turns, tool calls, receiver, outbound):
+For each function that processes queue messages (turns, tool calls, receiver, outbound):
 
-    kills    workers killed in the middle of their work
-    median_s, p95_s, max_s  seconds from a kill until the killed worker's message was done by another
+    kills                   workers killed during their work
+    never done              killed work that no other worker completed before the run ended
+    median_s, p95_s, max_s  seconds from a kill until another worker completed the work
 
-Of all:
+For the run:
 
-    people         who wrote
-    lost           replies that never came
-    for a person   replies of which nobody knows whether they were sent: their sender died in the middle
-    doubled        people who were answered twice
+    people         people who wrote
+    lost           replies that were never delivered
+    for a person   replies with unknown delivery: the sender was killed during the provider's call
+    doubled        people who got a reply twice
     calls          effects of the tool
-    doubled calls, missing calls  calls of the tool that were made twice, or never
+    doubled calls  tool calls that were made twice
+    missing calls  tool calls that were never made
 """
 
 import logging

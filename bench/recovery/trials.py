@@ -48,7 +48,7 @@ _CRASH_CALM_SECONDS = 10.0
 
 _FUNCTIONS = {"orchestrator": "turns", "tool_dispatcher": "tool calls", "receiver": "receiver", "outbound": "outbound"}
 
-_TIMEOUT_SECONDS = {"intake": 60, "turns": 180, "web": 180, "outbox": 60, "tools": 900, "wakeups": 60}
+_TIMEOUT_SECONDS = {"intake": 8, "turns": 180, "web": 180, "outbox": 60, "tools": 900, "wakeups": 60}
 """Each function's timeout by the name of its queue, as in the template."""
 
 
@@ -119,31 +119,26 @@ class Kills:
         self._lock = threading.Lock()
 
     def wrap_delivery(self, delivery: Delivery) -> InvocationWrapper | None:
-        """Let some of the workers die that have a message for the first time, at a random moment of their work."""
+        """Let some workers die at a random moment of their work, unless an earlier one died over the same work."""
         durations = self._durations.get(delivery.function)
-        is_spared = delivery.receive_count > 1 or self.is_calm.is_set()
+        is_spared = delivery.receive_count > 1 or _key(delivery) in self.open or self.is_calm.is_set()
         if not durations or is_spared or random.random() >= KILLED_SHARE:
             return KillAfter(0)
         return KillAfter(random.uniform(0, statistics.median(durations)))
 
     def observe(self, delivery: Delivery, ended: InvocationResult, _begun: float) -> None:
-        """Note a death, or that a message whose worker died is done."""
-        key, now = (delivery.function, json.dumps(delivery.body, sort_keys=True)), time.monotonic()
+        """Note a death, or that the work of a dead worker is done: by its message, or by that of a check."""
+        key, now = _key(delivery), time.monotonic()
         with self._lock:
             if ended.outcome == "answered" and delivery.receive_count == 1 and delivery.function in _FUNCTIONS:
                 self._durations[delivery.function].append(ended.seconds)
             if ended.outcome == "killed":
                 self.open.setdefault(key, now)
-            elif (
-                ended.outcome == "answered"
-                and not (ended.answer or {}).get("batchItemFailures")
-                and delivery.receive_count > 1
-                and key in self.open
-            ):
+            elif ended.outcome == "answered" and not (ended.answer or {}).get("batchItemFailures") and key in self.open:
                 self.recoveries[delivery.function].append(now - self.open.pop(key))
 
     def figures(self, function: str) -> dict[str, report.Cell]:
-        """Return the kills of one function and how long their messages took."""
+        """Return the kills of one function and how long their work took."""
         times = self.recoveries[function]
         never = sum(name == function for name, _ in self.open)
         return {
@@ -154,6 +149,11 @@ class Kills:
             "p95_s": report.percentile(times, 95) if times else 0.0,
             "max_s": max(times, default=0.0),
         }
+
+
+def _key(delivery: Delivery) -> tuple[str, str]:
+    """Return what a delivery is work on: a check sends the same body in another message."""
+    return delivery.function, json.dumps(delivery.body, sort_keys=True)
 
 
 def measure(
@@ -179,7 +179,7 @@ def measure(
         environment, kills.wrap_delivery, kills.observe, worker_slots=WORKER_SLOTS, max_poll_seconds=0.2
     )
     poller.run(seconds + 2 * _PATIENCE_SECONDS, keep_running=lambda: True, should_stop=over.is_set)
-    texts = environment.texts_by_phone()
+    texts = _replies_by_phone(environment)
     heavy = sum(count > 1 for count in expected.values())
     everything: dict[str, report.Cell] = {
         "people": people,
@@ -234,10 +234,17 @@ def _crash_once(environment: ChaosEnvironment, kills: Kills, seconds: float) -> 
 
 def _count_missing(environment: ChaosEnvironment, expected: Mapping[str, int]) -> int:
     """How many replies are on no phone, but for those that are left to a person."""
-    texts, unknown = environment.texts_by_phone(), _unknown_replies(environment)
+    texts, unknown = _replies_by_phone(environment), _unknown_replies(environment)
     return sum(
         max(0, count - len(texts.get(number, [])) - unknown.get(number, 0)) for number, count in expected.items()
     )
+
+
+def _replies_by_phone(environment: ChaosEnvironment) -> dict[str, list[str]]:
+    """The replies that phones have received; a line that says that a turn is still at work is none."""
+    lines = {line for (line,) in environment.rows("SELECT body FROM messages WHERE metadata ? 'interim_turn_id'")}
+    texts = environment.texts_by_phone()
+    return {number: [text for text in received if text not in lines] for number, received in texts.items()}
 
 
 def _unknown_replies(environment: ChaosEnvironment) -> dict[str, int]:
