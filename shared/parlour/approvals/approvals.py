@@ -102,8 +102,11 @@ def new_approval(tx: Transaction, asked: AskedCall, now: datetime) -> Approval:
 
 
 def ask(tx: Transaction, approval: Approval) -> None:
-    """Store the question and when it expires. An open question about the very same call is replaced. Idempotent."""
-    store.supersede_equal(tx, approval)
+    """Store the question and when it expires. Open questions of earlier steps about the same tool are withdrawn.
+
+    Idempotent. Several calls of one step are asked about side by side, unless they are the same.
+    """
+    store.withdraw_same_tool(tx, approval)
     store.insert_approval(tx, approval)
     work_due.schedule(tx, "approval", approval.id, approval.expires_at)
 

@@ -10,12 +10,18 @@ VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(user_id)s, %
         %(reason)s, %(created_at)s, %(posted_at)s, %(expires_at)s, %(answered_at)s, %(answered_by)s, %(done_at)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
--- name: supersede_equal
--- Close an open question about the very same call, which the agent asked for once more.
-UPDATE approvals SET state = 'superseded', reason = 'The same was asked again; answer the newer question.',
-                     answered_at = %(now)s
- WHERE session_id = %(session_id)s AND bound_hash = %(bound_hash)s AND tool_call_id <> %(tool_call_id)s
-   AND state = 'asked';
+-- name: withdraw_same_tool
+-- Close the open questions about a tool that the agent calls again in the conversation, in a later step: what it asks
+-- for now replaces them.
+UPDATE approvals a SET state = 'superseded', answered_at = %(now)s,
+                       reason = CASE WHEN a.bound_hash = %(bound_hash)s
+                                     THEN 'The same was asked again; answer the newer question.'
+                                     ELSE 'It was withdrawn: the agent asks for something else now.' END
+  FROM tool_calls c, tool_calls n
+ WHERE a.session_id = %(session_id)s AND a.tool = %(tool)s AND a.tool_call_id <> %(tool_call_id)s AND a.state = 'asked'
+   AND c.tenant_id = a.tenant_id AND c.id = a.tool_call_id
+   AND n.tenant_id = a.tenant_id AND n.id = %(tool_call_id)s
+   AND (a.bound_hash = %(bound_hash)s OR (c.turn_id, c.step) <> (n.turn_id, n.step));
 
 -- name: find_approval
 -- One question.

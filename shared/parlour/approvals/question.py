@@ -6,11 +6,9 @@ from datetime import datetime
 
 from parlour.approvals.rows import Approval
 from parlour.infra.json_values import Json, JsonObject, canonical_json
+from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.text.literal_text import escape_markdown, show_invisible
 from parlour.tools.tool_definition import Tool
-
-ASKED = "approval_asked"
-"""The code of a tool call about which a person was asked."""
 
 _FIRST_LINE, _NEXT_LINE = "- ", "\n  > "
 _LINE_MARKS = (_FIRST_LINE, _NEXT_LINE[1:])
@@ -59,10 +57,20 @@ def asked_result(approval: Approval) -> JsonObject:
         "code": ASKED,
         "retryable": False,
         "status": "asked",
-        "message": "A person was asked whether to do this; it is not done yet. The outcome comes by itself as a "
-        "message. Do not call the tool again.",
+        "message": "Waiting: a person is asked, by the runtime, whether to do this. It is no failure, and nothing is "
+        "done yet; the outcome comes by itself as a message. Call again only if the user wants it otherwise.",
         "approval_id": str(approval.id),
     }
+
+
+def open_questions_text(approvals: Sequence[Approval]) -> str:
+    """Return what the model reads of open questions: in which order they are asked, about which tools, and of whom."""
+    lines = [
+        f"{number}. {one.tool}, asked at {time_text(one.created_at)}, waits for the yes of "
+        + ("the user" if one.approver == "user" else "a member of the team")
+        for number, one in enumerate(approvals, start=1)
+    ]
+    return "Open questions, which the runtime asks again below your reply: " + "; ".join(lines)
 
 
 def effects_text(questions: Sequence[str]) -> str:

@@ -16,10 +16,11 @@ def insert_approval(tx: Transaction, approval: Approval) -> None:
     tx.run(SQL["insert_approval"], **{name: getattr(approval, name) for name in Approval.__slots__})
 
 
-def supersede_equal(tx: Transaction, approval: Approval) -> None:
+def withdraw_same_tool(tx: Transaction, approval: Approval) -> None:
     tx.run(
-        SQL["supersede_equal"],
+        SQL["withdraw_same_tool"],
         session_id=approval.session_id,
+        tool=approval.tool,
         bound_hash=approval.bound_hash,
         tool_call_id=approval.tool_call_id,
         now=approval.created_at,

@@ -1,44 +1,229 @@
 """What a typed message or a button says about open questions. Pure.
 
-Only a clear word is an answer. "ok" and a thumb are not: people say them about anything.
+A message is read word by word. Only one that consists of clear answers is taken: "ok", a thumb, a condition, an unknown
+word, or two answers to one question leave every question open, and the message is the model's to answer.
 """
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.approvals.rows import Decision
 
-_APPROVING: Mapping[str, frozenset[str]] = {
-    "en": frozenset({"yes", "yes please", "approve", "approved", "confirm", "confirmed", "go ahead", "do it"}),
-    "de": frozenset({"ja", "ja bitte", "genehmigt"}),
-    "es": frozenset({"sí", "si", "sí por favor", "aprobado"}),
-    "fr": frozenset({"oui", "oui merci", "d'accord, fais-le"}),
-    "hi": frozenset({"हाँ", "हां", "जी हाँ", "haan", "han ji", "haan ji"}),
-    "mr": frozenset({"हो", "होय"}),
+_APPROVING: Mapping[str, Sequence[str]] = {
+    "en": ("yes", "approve", "approved", "confirm", "confirmed", "go ahead", "do it"),
+    "de": ("ja", "genehmigt", "mach es"),
+    "es": ("sí", "si", "aprobado", "hazlo"),
+    "fr": ("oui", "d'accord, fais-le", "fais-le"),
+    "hi": ("हाँ", "हां", "जी हाँ", "haan", "han ji", "haan ji"),
+    "mr": ("हो", "होय"),
 }
-"""Words that approve, by language. A message must be exactly one of them."""
+"""Words that approve, by language."""
 
-_REFUSING: Mapping[str, frozenset[str]] = {
-    "en": frozenset({"no", "no thanks", "don't", "do not", "refuse", "refused", "cancel"}),
-    "de": frozenset({"nein", "nein danke"}),
-    "es": frozenset({"no gracias"}),
-    "fr": frozenset({"non", "non merci"}),
-    "hi": frozenset({"नहीं", "जी नहीं", "nahi", "nahin"}),
-    "mr": frozenset({"नाही"}),
+_REFUSING: Mapping[str, Sequence[str]] = {
+    "en": ("no", "no thanks", "don't", "do not", "refuse", "refused", "cancel", "forget", "forget it"),
+    "de": ("nein", "nein danke", "vergiss", "vergiss es"),
+    "es": ("no", "no gracias", "olvida"),
+    "fr": ("non", "non merci", "oublie"),
+    "hi": ("नहीं", "जी नहीं", "nahi", "nahin"),
+    "mr": ("नाही", "नको", "nako"),
 }
-"""Words that refuse, by language. A reason may follow after a comma, a full stop or a colon."""
+"""Words that refuse, by language. A reason or a question may follow after a punctuation mark."""
 
-_YES = frozenset().union(*_APPROVING.values())
-_NO = frozenset().union(*_REFUSING.values())
+_ORDINALS: Mapping[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = {
+    "en": (("the {}", "the {} one", "{} one"), (("first", "1st"), ("second", "2nd"), ("third", "3rd"))),
+    "de": (
+        ("das {}", "die {}", "der {}", "den {}"),
+        (("erste", "ersten"), ("zweite", "zweiten"), ("dritte", "dritten")),
+    ),
+    "es": (("el {}", "la {}", "lo {}"), (("primero", "primera"), ("segundo", "segunda"), ("tercero", "tercera"))),
+    "fr": (("le {}", "la {}"), (("premier", "première"), ("deuxième", "second", "seconde"), ("troisième",))),
+    "hi": (
+        ("{} वाला", "{} वाली", "{} wala", "{} wali"),
+        (
+            ("पहला", "पहली", "पहले", "pehla", "pehli"),
+            ("दूसरा", "दूसरी", "दूसरे", "doosra", "dusra", "dusri"),
+            ("तीसरा", "तीसरी", "तीसरे", "teesra"),
+        ),
+    ),
+    "mr": (
+        ("{} वाला", "{} वाली"),
+        (("पहिला", "पहिली", "पहिले"), ("दुसरा", "दुसरी", "दुसरे"), ("तिसरा", "तिसरी", "तिसरे")),
+    ),
+}
+"""How the first, the second and the third question are named, by language: "one second" names none."""
+
+_BARE_ORDINALS = ("hi", "mr")
+"""Languages without articles: there "yes, second" names a question."""
+
+_ALL = ("all", "alle", "alles", "todas", "todos", "toutes", "tous", "सब", "सभी", "sab", "सर्व")
+_BOTH = ("both", "beide", "beides", "ambas", "ambos", "les deux", "los dos", "las dos", "दोनों", "dono", "दोन्ही")
+
+_FILLERS = frozenset(
+    [
+        "please",
+        "the",
+        "one",
+        "to",
+        "and",
+        "number",
+        "nr",
+        "bitte",
+        "das",
+        "die",
+        "der",
+        "den",
+        "und",
+        "nummer",
+        "por",
+        "favor",
+        "a",
+        "la",
+        "el",
+        "las",
+        "los",
+        "y",
+        "número",
+        "merci",
+        "s'il",
+        "te",
+        "vous",
+        "plaît",
+        "le",
+        "les",
+        "à",
+        "et",
+        "numéro",
+        "s'il",
+        "को",
+        "और",
+        "वाला",
+        "वाली",
+        "वाले",
+        "ko",
+        "aur",
+        "wala",
+        "wali",
+        "ला",
+        "आणि",
+    ]
+)
+"""Words that change no answer."""
+
+_QUESTION_WORDS = frozenset(
+    [
+        "what",
+        "who",
+        "whom",
+        "whose",
+        "which",
+        "when",
+        "where",
+        "why",
+        "how",
+        "is",
+        "are",
+        "can",
+        "could",
+        "does",
+        "did",
+        "will",
+        "was",
+        "wer",
+        "wann",
+        "wo",
+        "warum",
+        "wie",
+        "welche",
+        "welcher",
+        "welches",
+        "ist",
+        "sind",
+        "kann",
+        "qué",
+        "quién",
+        "cuándo",
+        "dónde",
+        "por",
+        "cómo",
+        "cuál",
+        "qui",
+        "que",
+        "quoi",
+        "quand",
+        "où",
+        "pourquoi",
+        "comment",
+        "quel",
+        "quelle",
+        "est-ce",
+        "क्या",
+        "कौन",
+        "कब",
+        "कहाँ",
+        "क्यों",
+        "कैसे",
+        "कितने",
+        "kya",
+        "kaun",
+        "kab",
+        "kahan",
+        "kyun",
+        "काय",
+        "कोण",
+        "कधी",
+        "कुठे",
+        "का",
+        "कसे",
+        "किती",
+    ]
+)
+_CONJUNCTIONS = frozenset(["and", "but", "und", "aber", "y", "pero", "et", "mais", "और", "लेकिन", "aur", "आणि", "पण"])
+
 _BUTTON = re.compile(r"approval:([0-9a-f-]{36}):(yes|no)")
-_NUMBER_FIRST = re.compile(r"(\d{1,2})[.):]?\s++(.+)", re.DOTALL)
-_NUMBER_LAST = re.compile(r"(.*\S)\s++(\d{1,2})[.!]?", re.DOTALL)
-_REASON = re.compile(r"([^,.:;]+)[,.:;]\s*+(.+)", re.DOTALL)
+_TOKEN = re.compile(r"[^\s,.;:!?¿¡()\u0964\u2014]+|[,.;:!?¿¡\u0964\u2014]")
+_MARKS = frozenset(",.;:!\u0964\u2014¡")
+
+_CHOICES = {
+    form.format(word): position
+    for forms, ordinals in _ORDINALS.values()
+    for position, spellings in enumerate(ordinals)
+    for word in spellings
+    for form in forms
+}
+_NAMES = _CHOICES | {
+    word: position
+    for language in _BARE_ORDINALS
+    for position, spellings in enumerate(_ORDINALS[language][1])
+    for word in spellings
+}
+_DECISIONS: Mapping[str, Decision] = {
+    **{phrase: "refuse" for phrases in _REFUSING.values() for phrase in phrases},
+    **{phrase: "approve" for phrases in _APPROVING.values() for phrase in phrases},
+}
+_LONGEST = max(len(phrase.split()) for phrase in (*_DECISIONS, *_NAMES, *_BOTH))
+"""Words of the longest phrase."""
 
 #: Characters of a typed answer with its reason at most; a longer text is a message of its own.
 _MAX_ANSWER_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word as the rules read it: a decision, the questions that it names, or a punctuation mark.
+
+    is_choice  it names a question as one chooses: "the second one".
+    """
+
+    decision: Decision | None = None
+    questions: frozenset[int] | None = None
+    is_choice: bool = False
+
+    @property
+    def is_mark(self) -> bool:
+        return self.decision is None and self.questions is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +235,148 @@ class TypedAnswer:
     reason: str = ""
 
 
-def read_typed_answer(text: str, open_count: int) -> TypedAnswer | None:
-    """Return what a message answers; None when it is no clear answer to exactly one of the open questions."""
+@dataclass(frozen=True, slots=True)
+class TypedReading:
+    """What a message answers, each question once. has_rest: it says more, which the model has to read."""
+
+    answers: tuple[TypedAnswer, ...]
+    has_rest: bool = False
+
+
+def read_typed_answers(text: str, open_count: int) -> TypedReading | None:
+    """Return what a message answers; None when it is anything but clear answers to the open questions.
+
+    More may follow only a refusal: a reason, or a question or wish that is no part of the answer.
+    """
     answer = text.strip()
     if len(answer) > _MAX_ANSWER_CHARS:
         return None
-    number, words = _split_number(answer)
-    index = number - 1 if number is not None else 0 if open_count == 1 else -1
-    if not 0 <= index < open_count:
-        return None
-    plain = _normalise(words)
-    if plain in _YES:
-        return TypedAnswer(index, "approve")
-    if plain in _NO:
-        return TypedAnswer(index, "refuse")
-    if (parts := _REASON.fullmatch(words)) and _normalise(parts[1]) in _NO:
-        return TypedAnswer(index, "refuse", parts[2].strip())
+    tokens = [*_TOKEN.finditer(answer)]
+    words = _read_words([token[0] for token in tokens], open_count)
+    if words is not None and (decisions := _pair_words(words)):
+        return TypedReading(tuple(TypedAnswer(index, decision) for index, decision in sorted(decisions.items())))
+    return _read_refusal(answer, tokens, open_count)
+
+
+def _read_refusal(answer: str, tokens: Sequence[re.Match[str]], open_count: int) -> TypedReading | None:
+    """Return refusals that are followed by more, which does not begin with an approval."""
+    for end in range(len(tokens) - 1, 0, -1):
+        if tokens[end - 1][0] not in _MARKS:
+            continue
+        words = _read_words([token[0] for token in tokens[:end]], open_count)
+        decisions = _pair_words(words) if words is not None else None
+        if not decisions or set(decisions.values()) != {"refuse"}:
+            continue
+        if _begins_with_approval([token[0] for token in tokens[end:]], open_count):
+            return None
+        rest = answer[tokens[end].start() :]
+        reason = "" if _is_question(rest) else rest
+        return TypedReading(tuple(TypedAnswer(index, "refuse", reason) for index in sorted(decisions)), has_rest=True)
     return None
+
+
+def _begins_with_approval(tokens: Sequence[str], open_count: int) -> bool:
+    """Return whether what follows a "no" takes it back, or is about another question."""
+    plain = [_normalise(token) for token in tokens]
+    start = next((at for at, token in enumerate(plain) if token not in _FILLERS | _CONJUNCTIONS | _MARKS), 0)
+    _, word = _read_word(plain, start, open_count)
+    return word is not None and (word.decision == "approve" or (word.questions is not None and open_count > 1))
+
+
+def _is_question(text: str) -> bool:
+    words = [_normalise(token[0]) for token in _TOKEN.finditer(text)]
+    first = next((word for word in words if word not in _CONJUNCTIONS | _MARKS), "")
+    return not {"?", "¿"}.isdisjoint(words) or first in _QUESTION_WORDS
+
+
+def _pair_words(words: Sequence[_Word]) -> dict[int, Decision] | None:
+    """Return the decision of each question; None when the words are not complete and clear."""
+    if not _has_ambiguous_no(words) and (pairs := _pair([word for word in words if not word.is_mark])):
+        return pairs
+    decisions: dict[int, Decision] = {}
+    for clause in _clauses(words):
+        part = _pair(clause) or _choice(clause)
+        if part is None or decisions.keys() & part.keys():
+            return None
+        decisions |= part
+    return decisions or None
+
+
+def _has_ambiguous_no(words: Sequence[_Word]) -> bool:
+    """Return whether a "no" comes first and a question follows its mark: "No, the second one" may mean: do that."""
+    in_threes = zip(words, words[1:], words[2:], strict=False)
+    is_split = any(one.decision == "refuse" and two.is_mark and three.questions for one, two, three in in_threes)
+    return is_split and words[0].decision is not None
+
+
+def _pair(words: Sequence[_Word]) -> dict[int, Decision] | None:
+    """Return decisions of words that are all "questions, decision" or all "decision, questions"."""
+    if len(words) < 2 or (words[0].decision is None) == (words[-1].decision is None):
+        return None
+    decisions: dict[int, Decision] = {}
+    named: frozenset[int] = frozenset()
+    for word in words if words[0].questions is not None else reversed(words):
+        if word.questions is not None:
+            if not word.questions or word.questions & (named | decisions.keys()):
+                return None
+            named |= word.questions
+        elif not named or word.decision is None:
+            return None
+        else:
+            decisions |= dict.fromkeys(named, word.decision)
+            named = frozenset()
+    return decisions
+
+
+def _choice(words: Sequence[_Word]) -> dict[int, Decision] | None:
+    """Return the approval of the question that is chosen: "the second one"."""
+    if len(words) != 1 or not words[0].is_choice:
+        return None
+    return dict.fromkeys(words[0].questions or (), "approve") or None
+
+
+def _clauses(words: Sequence[_Word]) -> Iterator[list[_Word]]:
+    for is_mark, group in itertools.groupby(words, key=lambda word: word.is_mark):
+        if not is_mark:
+            yield list(group)
+
+
+def _read_words(tokens: Sequence[str], open_count: int) -> list[_Word] | None:
+    """Return the words of an answer; None when one of them is not known. A single question need not be named."""
+    plain = [_normalise(token) for token in tokens]
+    words: list[_Word] = []
+    position = 0
+    while position < len(plain):
+        length, word = _read_word(plain, position, open_count)
+        if not length:
+            return None
+        words += [word] if word else []
+        position += length
+    is_named = any(word.questions is not None for word in words)
+    return [_Word(questions=frozenset({0})), *words] if open_count == 1 and not is_named else words
+
+
+def _read_word(tokens: Sequence[str], position: int, open_count: int) -> tuple[int, _Word | None]:
+    """Return how many tokens the next word takes, 0 where it is unknown, and the word; None for a filler."""
+    for length in range(min(_LONGEST, len(tokens) - position), 0, -1):
+        phrase = " ".join(tokens[position : position + length])
+        if phrase in _DECISIONS:
+            return length, _Word(_DECISIONS[phrase])
+        if (questions := _named_questions(phrase, open_count)) is not None:
+            return length, _Word(questions=questions, is_choice=phrase in _CHOICES and open_count > 1)
+    token = tokens[position] if position < len(tokens) else ""
+    return (1, _Word()) if token in _MARKS else (int(token in _FILLERS), None)
+
+
+def _named_questions(phrase: str, open_count: int) -> frozenset[int] | None:
+    """Return the questions that a phrase names, none where there is no such question; None for other phrases."""
+    every = frozenset(range(open_count))
+    if phrase in _ALL:
+        return every
+    if phrase in _BOTH:
+        return every if open_count == 2 else frozenset()
+    position = int(phrase) - 1 if phrase.isdecimal() and len(phrase) <= 2 else _NAMES.get(phrase)
+    return None if position is None else frozenset({position}) & every
 
 
 def button_id(approval_id: UUID, decision: Decision) -> str:
@@ -85,13 +395,5 @@ def parse_button_id(button: str) -> tuple[UUID, Decision] | None:
         return None
 
 
-def _split_number(text: str) -> tuple[int | None, str]:
-    if found := _NUMBER_FIRST.fullmatch(text):
-        return int(found[1]), found[2]
-    if found := _NUMBER_LAST.fullmatch(text):
-        return int(found[2]), found[1]
-    return None, text
-
-
-def _normalise(words: str) -> str:
-    return " ".join(words.casefold().replace("\u2019", "'").strip(" .!,\t\n").split())
+def _normalise(token: str) -> str:
+    return token.casefold().replace("\u2019", "'")

@@ -8,7 +8,7 @@ from uuid import UUID
 from parlour.approvals import approvals, question
 from parlour.approvals.approvals import Answer, Outcome
 from parlour.approvals.rows import Approval, ApprovalState
-from parlour.approvals.typed_answer import parse_button_id, read_typed_answer
+from parlour.approvals.typed_answer import parse_button_id, read_typed_answers
 from parlour.conversations import inbox_messages, store
 from parlour.conversations.canned_replies import CannedTexts, ReplyCause
 from parlour.conversations.rows import Lease, UnreadAnswer
@@ -48,18 +48,20 @@ def answer_approval(
 def take_answers(tx: Transaction, tenant_id: UUID, lease: Lease, now: datetime) -> list[QueueMessage]:
     """Read the session's new messages as answers to its open questions, before a turn begins.
 
-    A message that is an answer needs no turn of its own: its outcome is one. Return what wakes the dispatcher.
+    A message that is an answer needs no turn of its own: its outcome is one. What says more is the user's message to
+    that turn, too. Return what wakes the dispatcher.
     """
     open_questions = [one for one in approvals.list_open(tx, lease.id) if one.approver == "user"]
     if not open_questions:
         return []
     answered: list[Outcome] = []
     unread = store.list_unread_answers(tx, lease.id, max(one.posted_at for one in open_questions))
-    for message, approval, given in _read_answers(unread, open_questions):
+    for message, approval, given, is_read in _read_answers(unread, open_questions):
         outcome = approvals.answer_as(tx, approval, f"user:{lease.user_id}", given, now)
         if outcome.ended:
             store_tool_result(tx, tenant_id, outcome.ended, now)
-        store.mark_as_answer(tx, message.id, approval.tool_call_id)
+        if is_read:
+            store.mark_as_answer(tx, message.id, approval.tool_call_id)
         answered.append(outcome)
     return [dispatch_message(tenant_id, one.dispatch_id) for one in answered if one.dispatch_id]
 
@@ -125,15 +127,21 @@ def _end_wait(principal: Principal, tx: Transaction, approval: Approval, now: da
 
 def _read_answers(
     messages: Sequence[UnreadAnswer], open_approvals: Sequence[Approval]
-) -> list[tuple[UnreadAnswer, Approval, Answer]]:
-    """Return which messages answer which question: buttons by their id, a text only as the next one after it."""
+) -> list[tuple[UnreadAnswer, Approval, Answer, bool]]:
+    """Return which messages answer which question, and whether that is all they say.
+
+    Buttons answer by their id, a text only as the next one after the questions.
+    """
     by_id = {one.id: one for one in open_approvals}
-    found: list[tuple[UnreadAnswer, Approval, Answer]] = []
+    found: list[tuple[UnreadAnswer, Approval, Answer, bool]] = []
     for message in messages:
         button = parse_button_id(message.button_id)
-        typed = read_typed_answer(message.body, len(open_approvals)) if message.is_next else None
+        typed = read_typed_answers(message.body, len(open_approvals)) if message.is_next and not button else None
         if button and button[0] in by_id:
-            found.append((message, by_id[button[0]], Answer(button[1])))
-        elif typed and not button:
-            found.append((message, open_approvals[typed.index], Answer(typed.decision, typed.reason)))
+            found.append((message, by_id[button[0]], Answer(button[1]), True))
+        if typed:
+            found += [
+                (message, open_approvals[one.index], Answer(one.decision, one.reason), not typed.has_rest)
+                for one in typed.answers
+            ]
     return found

@@ -130,7 +130,7 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "question_approved": "It was approved at {at} and is being done.",
     "question_refused": "It was refused at {at}. Nothing was done.",
     "question_expired": "The question expired at {at}. Nothing was done; ask for it again.",
-    "question_replaced": "This question was replaced or closed. The button changes nothing.",
+    "question_replaced": "This question was withdrawn, replaced or closed. The button changes nothing.",
 }
 
 _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
@@ -147,7 +147,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_approved": "Dem wurde am {at} zugestimmt; es wird gerade ausgeführt.",
         "question_refused": "Das wurde am {at} abgelehnt. Es wurde nichts getan.",
         "question_expired": "Die Frage ist am {at} abgelaufen. Es wurde nichts getan; bitte fragen Sie noch einmal.",
-        "question_replaced": "Diese Frage wurde ersetzt oder geschlossen. Die Schaltfläche ändert nichts.",
+        "question_replaced": "Diese Frage wurde zurückgezogen oder geschlossen. Die Schaltfläche ändert nichts.",
     },
     "es": {
         "still_working": "Sigo trabajando en ello. Le respondo en cuanto termine.",
@@ -161,7 +161,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_approved": "Se aprobó el {at} y se está haciendo.",
         "question_refused": "Se rechazó el {at}. No se hizo nada.",
         "question_expired": "La pregunta caducó el {at}. No se hizo nada; pídalo de nuevo.",
-        "question_replaced": "Esta pregunta fue sustituida o cerrada. El botón no cambia nada.",
+        "question_replaced": "Esta pregunta fue retirada, sustituida o cerrada. El botón no cambia nada.",
     },
     "fr": {
         "still_working": "J'y travaille encore. La réponse suit.",
@@ -175,7 +175,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_approved": "Cela a été accepté le {at} et est en cours.",
         "question_refused": "Cela a été refusé le {at}. Rien n'a été fait.",
         "question_expired": "La question a expiré le {at}. Rien n'a été fait ; demandez-le de nouveau.",
-        "question_replaced": "Cette question a été remplacée ou fermée. Le bouton ne change rien.",
+        "question_replaced": "Cette question a été retirée, remplacée ou fermée. Le bouton ne change rien.",
     },
     "hi": {
         "still_working": "इस पर काम चल रहा है। जवाब थोड़ी देर में आएगा।",
@@ -189,7 +189,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_approved": "इसकी मंज़ूरी {at} पर मिली और यह किया जा रहा है।",
         "question_refused": "इसे {at} पर मना कर दिया गया। कुछ नहीं किया गया।",
         "question_expired": "इस सवाल का समय {at} पर समाप्त हो गया। कुछ नहीं किया गया; कृपया फिर से कहें।",
-        "question_replaced": "यह सवाल बदल दिया गया या बंद हो गया है। बटन से कुछ नहीं बदलता।",
+        "question_replaced": "यह सवाल वापस ले लिया गया, बदल दिया गया या बंद हो गया है। बटन से कुछ नहीं बदलता।",
     },
     "mr": {
         "still_working": "यावर काम सुरू आहे. उत्तर थोड्या वेळात येईल.",
@@ -203,7 +203,7 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "question_approved": "याला {at} ला मंजुरी मिळाली आणि ते केले जात आहे.",
         "question_refused": "याला {at} ला नकार दिला गेला. काहीही केले गेले नाही.",
         "question_expired": "या प्रश्नाची मुदत {at} ला संपली. काहीही केले गेले नाही; कृपया पुन्हा सांगा.",
-        "question_replaced": "हा प्रश्न बदलला किंवा बंद झाला आहे. बटणाने काहीही बदलत नाही.",
+        "question_replaced": "हा प्रश्न मागे घेतला, बदलला किंवा बंद झाला आहे. बटणाने काहीही बदलत नाही.",
     },
 }
 """What is built in besides English, in the languages whose yes and no `approvals.typed_answer` reads."""

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from parlour.approvals.question import ASKED
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly.reminder import Closing
+from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.text.sentences import complete_part
 
 STOPPED = "stopped"

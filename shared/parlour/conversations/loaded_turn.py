@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from parlour.approvals import approvals, question
 from parlour.conversations import (
     briefing_candidates,
     handoffs,
@@ -255,7 +256,12 @@ class _TurnLoader:
             past_turns=before.past_turns,
             summary=before.summary,
             is_summary_pending=before.is_summary_pending,
-            tail_candidates=[*changed, *known.items, *handoffs.brief_items(self.tx, self.lease, self.turn.id)],
+            tail_candidates=[
+                *changed,
+                *known.items,
+                *handoffs.brief_items(self.tx, self.lease, self.turn.id),
+                *self._open_question_items(),
+            ],
             attachments=self._attachment_items(),
             acting_tools=_acting_tools(self.tools),
         )
@@ -299,6 +305,17 @@ class _TurnLoader:
         return briefing_candidates.surrounding_candidates(
             self.principal, tx, self.focus_record, self.persona, self.tools, self.turn.frozen_at
         )
+
+    def _open_question_items(self) -> list[Item]:
+        """Return what the prompt says of the questions that wait for an answer; the calls are in the history."""
+        questions = approvals.list_open(self.tx, self.lease.id) if self.lease.has_open_questions else []
+        if not questions:
+            return []
+        ordered = sorted(questions, key=lambda one: one.approver != "user")  # numbered as the user reads them
+        source = Source("approvals", str(self.lease.id))
+        return [
+            Item(SourceKind.STATE, question.open_questions_text(ordered), source, score=1.0, title="open questions")
+        ]
 
     def _attachment_items(self) -> tuple[Item, ...]:
         rows = [row for one in self.input_messages for row in one.attachments or []]

@@ -7,7 +7,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.approvals import approvals
-from parlour.approvals.question import ASKED, asked_result
+from parlour.approvals.question import asked_result
 from parlour.conversations import approval_requests, store, untrusted_text
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.journal import FinishedCall, Journal, RunTools, ToolRequest
@@ -20,6 +20,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
+from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.tools import calls, effects
 from parlour.tools.arguments import validate_arguments
 from parlour.tools.builtin.operations import planned_operation, read_operations

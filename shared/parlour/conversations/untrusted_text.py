@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from parlour.approvals.question import ASKED
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.journal import Journal
 from parlour.infra.errors import (
@@ -23,6 +22,7 @@ from parlour.infra.errors import (
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly import user_message
 from parlour.prompts.assembly.past_turn import PastTurn
+from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND, ReceivedText
 from parlour.search.text_of_others import WRITTEN_BY_OTHERS
 from parlour.tools.builtin.builtin_tools import BUILTIN_TOOLS

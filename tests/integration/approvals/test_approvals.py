@@ -129,11 +129,73 @@ def test_yes_that_was_sent_before_the_question_is_no_consent(asking: ApprovalHar
     assert states(asking) == ["asked"]
 
 
-def test_several_open_questions_are_answered_by_number(asking: ApprovalHarness) -> None:
+def ask_twice(asking: ApprovalHarness) -> None:
+    """The user is asked about two pages at once."""
     asking.conversation.send_whatsapp("Page twice.", "m1")
     both = [*tool_call("page", "a", message="north"), *tool_call("page", "b", message="south")]
     asking.conversation.model.script = [both]
     asking.conversation.run_turn()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2 yes 1 no", ["refused", "approved"]),
+        ("ja, das zweite", ["asked", "approved"]),
+        ("the second one, forget the first", ["refused", "approved"]),
+        ("1 yes 2 no " * 6, ["asked", "asked"]),
+        ("yes but make it 10:30", ["asked", "asked"]),
+    ],
+)
+def test_several_answers_in_one_message_are_taken_or_asked_back(
+    asking: ApprovalHarness, text: str, expected: list[str]
+) -> None:
+    ask_twice(asking)
+    asking.conversation.model.script = [text_answer("Which one?")]
+    asking.write(text, "m2")
+    assert states(asking) == expected
+    if expected == ["asked", "asked"]:
+        assert asking.replies()[-1].startswith("Which one?\n\nShall I do this?")
+        prompt = str(asking.conversation.model.requests[-1].messages[-1])
+        assert text.strip() in prompt
+        assert "Open questions" in prompt
+        assert "2. page, asked at" in prompt
+
+
+def test_what_is_said_beside_a_no_stays_the_users_message(asking: ApprovalHarness) -> None:
+    ask_twice(asking)
+    asking.conversation.model.script = [text_answer("RFI-101 is about C4.")]
+    asking.write("1 no. And what was RFI-101 about again?", "m2")
+    assert states(asking) == ["refused", "asked"]
+    blocks = asking.conversation.model.requests[-1].messages[-1]["content"]
+    assert isinstance(blocks, list)
+    assert {"type": "text", "text": "1 no. And what was RFI-101 about again?"} in blocks
+    assert '"reason":""' in str(blocks)
+    assert asking.replies()[-1].startswith("RFI-101 is about C4.\n\nShall I do this?\n\nPage:\n- Message: south")
+
+
+def test_a_second_call_of_the_tool_withdraws_the_open_question(asking: ApprovalHarness) -> None:
+    first = asking.ask_whatsapp(message="the crane at 10")
+    asking.conversation.model.script = [tool_call("page", message="the crane at 10:30")]
+    asking.write("yes but make it 10:30, not 10", "m2")
+    assert states(asking) == ["superseded", "asked"]
+    assert "10:30" in asking.replies()[-1]
+    assert "at 10\n" not in asking.replies()[-1]
+    system = str(asking.conversation.model.requests[-1].system)
+    assert "that withdraws the question" in system
+    results = [block for one in asking.conversation.model.requests[-1].messages for block in one["content"]]  # type: ignore[union-attr]
+    (waiting,) = [block for block in results if isinstance(block, dict) and block.get("type") == "tool_result"]
+    assert (waiting["content"], waiting["is_error"]) == ("waiting: a person is asked", False)
+    asking.write("Yes", "m3", button_id(first.id, "approve"))
+    assert "withdrawn" in asking.replies()[-1]
+    asking.write("yes", "m4")
+    assert states(asking) == ["superseded", "approved"]
+    asking.dispatch(asking.latest())
+    assert asking.runs == [{"message": "the crane at 10:30"}]
+
+
+def test_several_open_questions_are_answered_by_number(asking: ApprovalHarness) -> None:
+    ask_twice(asking)
     assert "1. Page:\n- Message: north" in asking.replies()[-1]
     asking.conversation.model.script = [text_answer("Which one?")]
     asking.write("yes", "m2")

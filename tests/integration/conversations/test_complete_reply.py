@@ -279,7 +279,7 @@ def test_the_request_after_the_last_round_offers_no_tools_and_says_so(conversati
     conversation.model.script = [search_call("crack C4"), past, cut_answer("It grows [1]. Do"), text_answer("Do not.")]
     conversation.run_turn()
     requests = conversation.model.requests
-    assert "in 1 rounds at most" in canonical_json([*requests[0].system])
+    assert "at most 1 rounds a turn" in canonical_json([*requests[0].system])
     assert [one.tool_choice for one in requests] == ["auto", "none", "none", "none"]
     assert all(one.tools == requests[0].tools for one in requests)
     ends = [canonical_json(one.messages[-1]) for one in requests]

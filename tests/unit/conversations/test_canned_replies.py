@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.approvals.typed_answer import TypedAnswer, read_typed_answer
+from parlour.approvals.typed_answer import TypedAnswer, TypedReading, read_typed_answers
 from parlour.conversations.canned_replies import CannedTexts, ReplyCause, degraded_cause
 from parlour.infra.errors import (
     AnonymousShareSpent,
@@ -77,8 +77,8 @@ def test_a_question_is_built_in_for_six_languages(settings: JsonObject, language
 def test_the_answers_that_a_question_proposes_are_understood() -> None:
     for language in ("en", "de", "es", "fr", "hi", "mr"):
         words = CannedTexts({}, (language,))
-        assert read_typed_answer(words.find("question_yes"), 1) == TypedAnswer(0, "approve")
-        assert read_typed_answer(words.find("question_no"), 1) == TypedAnswer(0, "refuse")
+        assert read_typed_answers(words.find("question_yes"), 1) == TypedReading((TypedAnswer(0, "approve"),))
+        assert read_typed_answers(words.find("question_no"), 1) == TypedReading((TypedAnswer(0, "refuse"),))
         assert "{until}" in words.find("question_answer")
         assert "{until}" in words.find("questions_answer")
         for cause in ("question_done", "question_approved", "question_refused", "question_expired"):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from parlour.approvals.question import ASKED
 from parlour.conversations.journal import (
     MAX_ANNOUNCEMENT_CHARS,
     STOPPED,
@@ -19,6 +18,7 @@ from parlour.conversations.journal import (
     next_step,
 )
 from parlour.infra.json_values import JsonObject
+from parlour.prompts.assembly.tool_rounds import ASKED
 
 
 def asking(number: int, *calls: str, text: str = "Let me look.") -> ModelStep:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from parlour.approvals.question import ASKED
 from parlour.conversations.journal import CallModel, FinishedCall, Journal, ModelStep, next_step
 from parlour.conversations.untrusted_text import shows_untrusted_text
 from parlour.infra.errors import ApprovalRefused, ModelError, OutcomeUnknown, RequestRejected, ToolNotAvailable
@@ -12,7 +11,7 @@ from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.prompts.assembly.call_stubs import history_messages
 from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
-from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.assembly.tool_rounds import ASKED, ToolRound
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND, UserMessage, effective_text
 from parlour.tools.result import error_result, success_result
 from parlour.tools.tool_definition import Tool

@@ -78,7 +78,7 @@ def _quote_document(text: str) -> object:
 
 
 READERS: dict[str, Reader] = {
-    "typed_answer": lambda text: [typed_answer.read_typed_answer(text, count) for count in (1, 3)],
+    "typed_answer": lambda text: [typed_answer.read_typed_answers(text, count) for count in (1, 3)],
     "filter_links": lambda text: outgoing_links.filter_links(text, ()),
     "LinkFilter": _stream_links,
     "check_citations": lambda text: citations.check_citations(text, {1, 7}),

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.prompts.assembly.segment import escape_untrusted
-from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.assembly.tool_rounds import ToolRound, is_failure, is_waiting
 
 _MAX_LISTED = 8
 _MAX_MESSAGE_CHARS = 300
@@ -33,7 +33,7 @@ def history_messages(rounds: Sequence[ToolRound], acting_tools: Collection[str] 
                 "type": "tool_result",
                 "tool_use_id": call,
                 "content": escape_untrusted(_stub(names.get(call, "the tool"), result, acting_tools)),
-                "is_error": result.get("ok") is False,
+                "is_error": is_failure(result),
             }
             for call, result in one.results
         ]
@@ -43,6 +43,8 @@ def history_messages(rounds: Sequence[ToolRound], acting_tools: Collection[str] 
 
 def result_stub(name: str, result: JsonObject, *, is_action: bool) -> str:
     """One line for a tool's result. Only a call that did nothing may be made again to read its result."""
+    if is_waiting(result):
+        return "waiting: a person is asked"
     if result.get("ok") is False:
         failure = f"failed: {result.get('code', 'error')}"
         message = " ".join(str(result.get("message", "")).split())
@@ -73,7 +75,7 @@ def stub_older_rounds(rounds: Sequence[ToolRound], acting_tools: Collection[str]
         stubs: list[tuple[str, JsonObject]] = []
         for call, result in one.results:
             stub = _stub(names.get(call, "the tool"), result, acting_tools)
-            stubs.append((call, {"ok": result.get("ok") is not False, "stub": stub}))
+            stubs.append((call, {"ok": not is_failure(result), "stub": stub}))
         older.append(ToolRound(one.blocks, tuple(stubs), one.messages))
     return (*older, *rounds[-1:])
 

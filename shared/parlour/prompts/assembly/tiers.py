@@ -17,7 +17,7 @@ _CITATION_RULE = (
 MAX_REPLY_TOKENS = 1_500
 """Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
 
-_LENGTH_RULE = f"Keep a reply under about 400 words; it is cut at {MAX_REPLY_TOKENS:,} tokens."
+_LENGTH_RULE = f"Keep a reply under 400 words; it is cut at {MAX_REPLY_TOKENS:,} tokens."
 _SCOPE_RULES = (
     "- About nothing in particular: you know projects by name at most; look things up before you tell details.",
     "- About a project: begin from its record and the tree of its documents; open a document before you quote it.",
@@ -27,13 +27,12 @@ _READ_TOOL_RULES = (
     "- Look up what you have not read. If a result is not enough, call again in other words, or follow what it names.",
     "- A result with ok: false says what to put right: correct it, or answer without it. Never make up an argument.",
 )
-_ROUNDS_RULE = (
-    "- In one turn you may call tools in {count} rounds at most. Ask for everything that does not depend on another "
-    "result in the same round."
-)
+_ROUNDS_RULE = "- Call tools in at most {count} rounds a turn, in one round all that depends on no other result."
 _WRITE_TOOL_RULES = (
     "- Before you create something, see whether it is there, and change that instead. Link what belongs together.",
     "- Say that something was done only when a result says so.",
+    "- A call may wait for a person's yes: the runtime asks, and the outcome comes to you. Do not call again, unless "
+    "the user wants it otherwise: that withdraws the question.",
 )
 _MODE_INTRODUCTION = "Before you call a tool that changes anything, settle what the user wants:"
 _MODE_RULES = {

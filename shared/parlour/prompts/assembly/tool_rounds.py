@@ -13,6 +13,9 @@ from parlour.text.token_counter import TokenCounter
 type _ResultKey = tuple[int, str]
 """A result's round and call id."""
 
+ASKED = "approval_asked"
+"""The code in the result of a call about which a person was asked."""
+
 _TRUNCATION_NOTE = " ... shortened to fit; ask again for a narrower part"
 _MIN_RESULT_TOKENS = 40
 """A result is never cut below this many tokens: less says nothing."""
@@ -26,7 +29,17 @@ the next step."""
 
 
 def _result_block(call: str, text: str, result: JsonObject) -> JsonObject:
-    return {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": result.get("ok") is False}
+    return {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": is_failure(result)}
+
+
+def is_failure(result: JsonObject) -> bool:
+    """Return whether a result says that the call failed; one that waits for a person did not."""
+    return result.get("ok") is False and not is_waiting(result)
+
+
+def is_waiting(result: JsonObject) -> bool:
+    """Return whether a result says that a person is asked about the call."""
+    return result.get("ok") is False and result.get("code") == ASKED
 
 
 def _result_text(result: JsonObject) -> str:
