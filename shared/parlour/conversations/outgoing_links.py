@@ -15,7 +15,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from parlour.text.hosts import AMBIGUOUS_DOMAINS, find_host, registered_domain
+from parlour.text.hosts import (
+    AMBIGUOUS_DOMAINS,
+    CODE_ENDINGS,
+    CODE_NAMES,
+    FILE_SUFFIXES,
+    PRODUCT_NAMES,
+    find_host,
+    registered_domain,
+)
 
 _MAX_DECODINGS = 3
 _MAX_ROUNDS = 4
@@ -62,6 +70,10 @@ _LOADING_TAG = re.compile(r"(?:script|style)\b", re.IGNORECASE)
 _AUTHORITY = re.compile(r"[/\\]*([^/?#\\]*)")
 _MAIL_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,255}")
 _PHONE_NUMBER = re.compile(r"\+?[\d().-]{2,30}")
+_PORT = re.compile(r"[0-9]{1,5}")
+_NO_HOST_FOLLOWS = re.compile(rf"\(|\.(?:{'|'.join(sorted(FILE_SUFFIXES))})(?![\w/?#\\:-]|\.\w)", re.IGNORECASE)
+"""What stands behind the name of a function, or of a file: `frame.info()`, `report.final.pdf`."""
+
 _IP_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 
 _BACKSLASH_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -81,7 +93,10 @@ _MARKS = re.compile(
 _LINK_CHARS = re.compile(r"\](?=[(:])|<(?=[a-z])|\.(?=\w)|:(?=\S)", re.IGNORECASE)
 _DISARMED = {"]": "] ", "<": "< ", ".": "[.]", ":": ": "}
 
-_PIECE_END = re.compile(rf"[\s{_CJK_MARKS}]")
+_CONTROLS = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x85]")
+"""Characters that some clients drop from an address, others end it with, and nobody writes."""
+
+_PIECE_END = re.compile(rf"[{_CJK_MARKS}]|(?![\r\x0b\x0c\x1c-\x1f\x85])\s")
 _OPEN_TARGET = re.compile(r"\](?=[(:][\s>]*+<?+\s*+$)")
 
 
@@ -130,7 +145,10 @@ class _Removal:
 
 
 def filter_links(text: str, allowed_hosts: Collection[str]) -> FilteredReply:
-    """Return the text in which only links to these hosts, `host` or `host:port`, are links in any client."""
+    """Return the text in which only links to these hosts are links in any client.
+
+    A `host` is allowed with every port, a `host:port` with that port only.
+    """
     removed_count = 0
     for _ in range(_MAX_ROUNDS):
         filtered, count = _filter_once(text, allowed_hosts)
@@ -221,7 +239,7 @@ def _read_raw(text: str) -> _Reading:
 
 def _read_decoded(text: str) -> _Reading:
     """Return the text without escapes, entities, percent signs and characters that hosts do without."""
-    reading = _read_raw(text).decode(_BACKSLASH_ESCAPE, lambda match: match[1])
+    reading = _read_raw(text).decode(_CONTROLS, lambda _: "").decode(_BACKSLASH_ESCAPE, lambda match: match[1])
     for _ in range(_MAX_DECODINGS):
         decoded = reading.decode(_ENCODED, _decode)
         if decoded is reading:
@@ -357,11 +375,19 @@ def _is_linked(text: str, start: int, host: str, has_path: bool) -> bool:
         return True
     if start > 1 and text[start - 1] == "@" and re.match(r"[\w.+-]", text[start - 2]):
         return False
-    labels = host.split(".")
-    ending = labels[-1]
-    is_call = text.startswith("(", start + len(host))
-    is_word = ending.lower() in AMBIGUOUS_DOMAINS or (len(ending) == 2 and ending.istitle()) or is_call
-    return not (len(labels) == 2 and is_word) and not _IP_ADDRESS.fullmatch(host)
+    if _IP_ADDRESS.fullmatch(host):
+        return False
+    labels = host.lower().split(".")
+    if len(labels) == 3 and labels[0] in CODE_NAMES:  # `self.data.info`: no secret has room before a name of two labels
+        return labels[-1] not in CODE_ENDINGS
+    ending = host.rpartition(".")[2]
+    is_word = (
+        labels[-1] in AMBIGUOUS_DOMAINS
+        or host.lower() in PRODUCT_NAMES
+        or (len(ending) == 2 and ending.istitle())
+        or bool(_NO_HOST_FOLLOWS.match(text, start + len(host)))
+    )
+    return not (len(labels) == 2 and is_word)
 
 
 def _end_of_path(text: str, start: int) -> int:
@@ -374,8 +400,12 @@ def _is_allowed(scheme: str, rest: str, allowed_hosts: Collection[str]) -> bool:
         return False
     authority = _AUTHORITY.match(rest)
     host, colon, port = (authority[1] if authority else "").lower().partition(":")
-    host = host.rstrip(".*_~,;!")
-    return any(f"{name}{colon}{port.rstrip('.*_~,;!')}" in allowed_hosts for name in (host, _to_ascii(host)))
+    host, port = host.rstrip(".*_~,;!"), port.rstrip(".*_~,;!")
+    names = (host, _to_ascii(host))
+    if any(f"{name}{colon}{port}" in allowed_hosts for name in names):
+        return True
+    # A host that is allowed without a port is allowed with any. What is no number may be followed by another host.
+    return bool(_PORT.fullmatch(port)) and any(name in allowed_hosts for name in names)
 
 
 def _to_ascii(host: str) -> str:

@@ -96,7 +96,8 @@ class Tenant(PackModel):
     tool_hosts: tuple[Host, ...] = Field(default=(), description="The only hosts that the tenant's tools may call.")
     link_hosts: tuple[Host, ...] = Field(
         default=(),
-        description="Hosts that links in replies may lead to, besides the tenant's own and those of `rag.link`.",
+        description="Hosts that links in replies may lead to, besides the tenant's own and those of `rag.link`; a "
+        "`host` with every port, a `host:port` with that one.",
     )
     phone_roles: Annotated[tuple[RoleOnPhone, ...], Field(max_length=2)] = Field(
         default=DEFAULT_PHONE_ROLES,

@@ -53,7 +53,7 @@ RESERVATION = timedelta(days=30)
 _PROVIDER_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".on.aws")
 """Where AWS puts APIs, this deployment's among them. No tenant has a host there."""
 
-_LOOPBACK_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
+_LOOPBACK_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,11 @@ class RoutePolicy:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Whether browsers reach their own machine by the host, in any form that they read as an address: `127.1`."""
-    if host.endswith((".localhost", ".localdomain")) or host in _LOOPBACK_NAMES:
+    """Whether the console of this machine is reached by the host, in any form that browsers read: `127.1`.
+
+    Names below .localhost are for packs on a laptop.
+    """
+    if host in _LOOPBACK_NAMES:
         return True
     address: IPv4Address | IPv6Address | None = None
     with suppress(ValueError, OSError):

@@ -4,6 +4,8 @@ import functools
 import re
 from pathlib import Path
 
+from parlour.text.words import word_list
+
 #: IANA's list of top-level domains.
 _TOP_LEVEL_DOMAINS_FILE = Path(__file__).with_name("top_level_domains.txt")
 
@@ -45,6 +47,19 @@ AMBIGUOUS_DOMAINS = frozenset(
         "zip",
     ]
 )
+
+#: Endings of files that are no top-level domains. `report.final` before one of them is the rest of a file's name.
+FILE_SUFFIXES = word_list(
+    "bmp csv doc docx dwg dxf eml gif gz heic html ics jpeg jpg js json log mp3 mp4 msg odt ods pdf png ppt pptx rtf"
+    " svg tar tif tiff toml ts tsv txt webp xls xlsx xml yaml yml"
+)
+
+#: What a name in code begins with, and words that it ends with and that are top-level domains too.
+CODE_NAMES = frozenset({"self", "this", "cls"})
+CODE_ENDINGS = AMBIGUOUS_DOMAINS | {"info"}
+
+#: Products whose name is a host of their makers.
+PRODUCT_NAMES = frozenset({"ado.net", "asp.net", "ml.net", "socket.io", "vb.net"})
 
 #: Second labels below which the public registers domains, in countries: co.uk, com.au.
 _PUBLIC_SECOND_LABELS = frozenset(
