@@ -29,7 +29,7 @@ from parlour.text import token_counter
 
 _LINE = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
 _BEFORE = re.compile(r"<parlour:summary>\n(.*?)\n</parlour:summary>", re.DOTALL)
-_SUMMARISES = "kept_message_ids"
+_SUMMARISES = "dropped_message_ids"
 """What a question for a summary says, and none for facts does."""
 
 _DATED_LINE = re.compile(r"^\[(\d+)\] (\d{4}-\d\d-\d\d) user: (.*)$", re.MULTILINE)
@@ -84,10 +84,8 @@ class Summariser:
         return canonical_json(
             {
                 "summary": " ".join(parts),
-                "kept_message_ids": [number for number, _, _ in lines[::2]],
                 "dropped_message_ids": [number for number, _, _ in lines[1::2]],
                 "agent_state_item_updates": [],
-                "agent_state_updates": {},
             }
         )
 

@@ -228,10 +228,8 @@ class Play:
         return json.dumps(
             {
                 "summary": told or "Nothing new was said.",
-                "kept_message_ids": numbers[::2],
                 "dropped_message_ids": numbers[1::2],
                 "agent_state_item_updates": items,
-                "agent_state_updates": {},
             }
         )
 

@@ -29,7 +29,7 @@ def recall_memory(conversation: ConversationHarness) -> None:
     )
     with conversation.database.transaction(conversation.tenant_id) as tx:
         applied = state_writer.apply_summary_updates(
-            tx, session, 1, [{"op": "add", "item": item}], {}, conversation.clock()
+            tx, session, 1, [{"op": "add", "item": item}], conversation.clock()
         )
         assert applied.applied_count == 1
         assert recall.read_agent_state(tx, session, conversation.clock())

@@ -34,7 +34,7 @@ class NotesConversation:
         self.desk.run_turn()
         return notes_in(list(self.desk.model.requests[before].messages))
 
-    def apply_summary_updates(self, items: Json, updates: Json, drawn_from: str = "") -> UpdateResult:
+    def apply_summary_updates(self, items: Json, drawn_from: str = "") -> UpdateResult:
         """What a summariser says of the notes, with the summary that it writes, drawn from one source or from none."""
         ((version,),) = self.desk.query(
             "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, source_ids, created_at)"
@@ -42,9 +42,7 @@ class NotesConversation:
             f" FROM summaries WHERE session_id = '{self.session}' RETURNING version"
         )
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            return state_writer.apply_summary_updates(
-                tx, self.session, int(str(version)), items, updates, self.desk.clock()
-            )
+            return state_writer.apply_summary_updates(tx, self.session, int(str(version)), items, self.desk.clock())
 
     def agent_state(self) -> JsonObject:
         """As a summariser is given them."""
@@ -97,7 +95,7 @@ def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(web_c
 
 def test_an_open_item_that_became_a_record_is_settled(web_conversation: NotesConversation) -> None:
     web_conversation.ask("We should watch the water in the cellar.")
-    web_conversation.apply_summary_updates(adds("Water in the cellar"), {})
+    web_conversation.apply_summary_updates(adds("Water in the cellar"))
     assert "- open task i1: Water in the cellar" in web_conversation.ask("What is open?")
     web_conversation.ask("Make a risk of it.", creates("Water in the cellar"), text_answer("Done."))
     told = web_conversation.ask("What is open?")
@@ -109,27 +107,24 @@ def test_a_summariser_names_only_records_that_the_user_may_see(web_conversation:
         "SELECT t.key || '/' || e.key, t.key || '/nowhere' FROM entities e JOIN entity_types t ON t.id = e.type_id"
         " WHERE e.classification = 0 AND e.deleted_at IS NULL ORDER BY e.key LIMIT 1"
     )
-    entities: list[Json] = [{"id": str(seen), "kind": "x"}, {"id": str(hidden), "kind": "x"}]
-    applied = web_conversation.apply_summary_updates([], {"current_understanding": {"entities": entities}})
+    updates = [*adds("Look", relatedEntityIds=[str(seen)]), *adds("Hide", relatedEntityIds=[str(hidden)])]
+    applied = web_conversation.apply_summary_updates(updates)
     assert (applied.applied_count, [one.reason for one in applied.rejected]) == (1, ["unknown_record"])
-    assert f"- records: {seen}" in web_conversation.ask("And now?")
+    assert f"- open task i1: Look ({seen})" in web_conversation.ask("And now?")
     web_conversation.desk.query(
         f"UPDATE entities SET classification = 3 WHERE key = '{str(seen).partition('/')[2]}' RETURNING 1"
     )
-    assert web_conversation.ask("And now?") == ""
-    assert web_conversation.agent_state() == {}
-    applied = web_conversation.apply_summary_updates(
-        [], {"current_understanding": {"entities": [{"id": str(hidden), "kind": "x"}]}}
-    )
-    assert applied.applied_count == 0
+    assert str(seen) not in web_conversation.ask("And now?")
+    assert str(seen) not in str(web_conversation.agent_state())
+    assert web_conversation.apply_summary_updates(adds("Hide", relatedEntityIds=[str(hidden)])).applied_count == 0
 
 
 def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(web_conversation: NotesConversation) -> None:
     web_conversation.ask("What about the crack?")
     web_conversation.ask("And lunch?")
     ((document,),) = web_conversation.desk.query("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
-    web_conversation.apply_summary_updates(adds("Order lunch"), {})
-    web_conversation.apply_summary_updates(adds("Watch the crack of 0.35 mm"), {}, drawn_from=f"'documents/{document}'")
+    web_conversation.apply_summary_updates(adds("Order lunch"))
+    web_conversation.apply_summary_updates(adds("Watch the crack of 0.35 mm"), drawn_from=f"'documents/{document}'")
     assert "0.35 mm" in web_conversation.ask("What is open?")
     web_conversation.desk.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     told = web_conversation.ask("What is open?")
@@ -146,7 +141,7 @@ def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(
     """The turn's end holds the row: what a summariser says comes after it, on top."""
 
     def meanwhile() -> None:
-        web_conversation.apply_summary_updates(adds("Order lunch"), {})
+        web_conversation.apply_summary_updates(adds("Order lunch"))
 
     web_conversation.desk.model.before_completion = meanwhile
     web_conversation.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
@@ -158,7 +153,7 @@ def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(
 def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(conversation: ConversationHarness) -> None:
     one, other = NotesConversation(conversation), NotesConversation(conversation)
     one.ask("Good morning.")
-    one.apply_summary_updates(adds("Order lunch"), {})
+    one.apply_summary_updates(adds("Order lunch"))
     assert other.ask("What is open?") == ""
     assert one.ask("What is open?")
 
@@ -184,22 +179,16 @@ def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_i
     item as one."""
     web_conversation.ask("Perhaps we should pump the cellar. I am thinking aloud.")
     before = web_conversation.desk.query("SELECT count(*) FROM entities")
-    hypotheses: list[Json] = [{"id": "h1", "hypothesis": "The pump is too small"}]
-    assumptions: list[Json] = [{"id": "a1", "hypothesis": "The cellar is wet", "confidence": 0.9}]
-    web_conversation.apply_summary_updates(
-        adds("Pump the cellar", promoted="task/pump", status="active"),
-        {"assumptions": assumptions, "tentative_hypotheses": hypotheses},
-    )
+    web_conversation.apply_summary_updates(adds("Pump the cellar", promoted="task/pump", status="active"))
     told = web_conversation.ask("What is open?")
     assert "becomes a record unless the user plainly wants that" in told
-    for line in ("- open task i1: Pump the cellar", "- assumed a1", "- possible h1"):
-        assert line in told
+    assert "- open task i1: Pump the cellar" in told
     assert web_conversation.desk.query("SELECT count(*) FROM entities") == before
 
 
 def test_nothing_is_held_in_mind_of_what_was_put_away(web_conversation: NotesConversation) -> None:
     web_conversation.ask("We should watch the water.")
-    web_conversation.apply_summary_updates(adds("Water in the cellar"), {})
+    web_conversation.apply_summary_updates(adds("Water in the cellar"))
     with web_conversation.desk.database.transaction(web_conversation.visitor) as tx:
         session_update.update_session(
             web_conversation.visitor,
@@ -208,7 +197,7 @@ def test_nothing_is_held_in_mind_of_what_was_put_away(web_conversation: NotesCon
             SessionUpdate(archived=True),
             web_conversation.desk.clock(),
         )
-    assert web_conversation.apply_summary_updates(adds("Water in the attic"), {}).applied_count == 0
+    assert web_conversation.apply_summary_updates(adds("Water in the attic")).applied_count == 0
     assert web_conversation.agent_state() == {}
     assert web_conversation.ask("What is open?") == ""
 

@@ -114,11 +114,11 @@ def test_an_anchor_is_found_by_what_its_messages_dealt_with(web_conversation: Lo
 
 def test_the_notes_of_a_talk_are_json_that_a_summariser_can_read(web_conversation: LongConversation) -> None:
     web_conversation.run_turns(9)
-    web_conversation.run_summary_job(summary_answer("They talk.", agent_state_updates={"assumptions": [_ASSUMED]}))
+    web_conversation.run_summary_job(summary_answer("They talk.", agent_state_item_updates=[_ADDED]))
     web_conversation.run_turns(6, first=10)
     web_conversation.run_summary_job(summary_answer("They talk."))
     asked = json.loads(web_conversation.summariser_prompt())
-    assert "Every tower stands." in str(asked)
+    assert "Look at every tower" in str(asked)
 
 
-_ASSUMED = {"id": "a1", "hypothesis": "Every tower stands.", "confidence": 0.7}
+_ADDED = {"op": "add", "item": {"kind": "task", "title": "Look at every tower"}}

@@ -239,11 +239,11 @@ def test_whoever_wants_one_that_is_wanted_changes_nothing(web_conversation: Long
 
 def test_an_order_that_comes_before_its_time_asks_nobody(web_conversation: LongConversation) -> None:
     web_conversation.run_turns(9)
-    web_conversation.run_summary_job("No JSON.")
+    web_conversation.run_summary_job("No JSON.", "Still none.")
     web_conversation.run_summary_job(summary_answer(TEXT))
     assert not web_conversation.versions()
     web_conversation.desk.clock.now += FIRST_RETRY_DELAY
-    web_conversation.run_summary_job(summary_answer(TEXT))
+    web_conversation.run_summary_job("No JSON.", summary_answer(TEXT))  # it is repaired once
     assert len(web_conversation.versions()) == 1
     web_conversation.run_summary_job(summary_answer("Nobody wants it."))
     assert len(web_conversation.versions()) == 1

@@ -1,12 +1,11 @@
 """An agent's notes on one conversation, as they are kept (`agent_states.state`) and bounded. Pure.
 
-{"current_understanding": {"entities": [...], "dependencies": [...]}, "assumptions": [...], "expectations": [...],
- "tentative_hypotheses": [...], "items": [...]}: the names and the fields are section 8.6 of the agent's specification;
-what Parlour adds is `summaries` (what the notes rest on) and `promoted`.
+{"current_understanding": {"entities": [...], "dependencies": [...]}, "items": [...]}: the names and the fields are
+section 8.6 of the agent's specification; what Parlour adds is `summaries` (what an item rests on) and `promoted`.
 """
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 from parlour.infra import json_values
 from parlour.infra.json_values import JsonObject
@@ -19,11 +18,10 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind.__value__)
 ITEM_STATUSES: tuple[ItemStatus, ...] = get_args(ItemStatus.__value__)
 
 MAX_ENTITIES, MAX_DEPENDENCIES = 40, 40
-MAX_ASSUMPTIONS, MAX_EXPECTATIONS, MAX_HYPOTHESES = 16, 12, 12
 MAX_ITEMS = 32
 """How much of each kind is kept: at the most characters of each some 20 kB, of which a prompt takes 400 tokens."""
 
-MAX_NAME_CHARS, MAX_TEXT_CHARS, MAX_DETAILS_CHARS = 120, 300, 400
+MAX_NAME_CHARS, MAX_DETAILS_CHARS = 120, 400
 """Characters."""
 
 MAX_SUMMARIES = 4
@@ -46,37 +44,6 @@ class Dependency:
     source: str
     target: str
     rel: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Something taken to be so; `confidence` between 0, which is refuted, and 1."""
-
-    id: str
-    hypothesis: str
-    confidence: float
-    evidence: tuple[str, ...] = ()
-    summaries: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What an action is to lead to."""
-
-    action: str
-    expected_outcome: str
-    invariant: str = ""
-    summaries: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """Something that may be so."""
-
-    id: str
-    hypothesis: str
-    reason: str = ""
-    summaries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +79,6 @@ class AgentState:
     gave it, which know what it was drawn from; what a tool did to records names those instead."""
 
     current_understanding: Understanding = field(default_factory=Understanding)
-    assumptions: tuple[Assumption, ...] = ()
-    expectations: tuple[Expectation, ...] = ()
-    tentative_hypotheses: tuple[Hypothesis, ...] = ()
     items: tuple[StateItem, ...] = ()
 
     @property
@@ -127,7 +91,6 @@ class AgentState:
 
 
 EMPTY_STATE = AgentState()
-_FIELDS_WITH_SUMMARIES = tuple(one.name for one in fields(AgentState) if one.name != "current_understanding")
 
 
 def to_json(state: AgentState) -> JsonObject:
@@ -153,20 +116,13 @@ def title_words(text: str) -> tuple[str, ...]:
 
 
 def without_summaries(state: AgentState, summary_versions: set[int]) -> AgentState:
-    """Return the state without the notes that came with one of these summary versions."""
-    kept: dict[str, Any] = {
-        name: tuple(note for note in getattr(state, name) if summary_versions.isdisjoint(note.summaries))
-        for name in _FIELDS_WITH_SUMMARIES
-    }
-    return replace(state, **kept)
+    """Return the state without the items that came with one of these summary versions."""
+    return replace(state, items=tuple(item for item in state.items if summary_versions.isdisjoint(item.summaries)))
 
 
 def without_provenance(state: AgentState) -> AgentState:
-    """Return the state without the summary versions of its notes, as models read it."""
-    kept: dict[str, Any] = {
-        name: tuple(replace(note, summaries=()) for note in getattr(state, name)) for name in _FIELDS_WITH_SUMMARIES
-    }
-    return replace(state, **kept)
+    """Return the state without the summary versions of its items, as models read it."""
+    return replace(state, items=tuple(replace(item, summaries=()) for item in state.items))
 
 
 def restrict_to_records(state: AgentState, visible_handles: set[str]) -> AgentState:

@@ -4,21 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from parlour.memory.agent_state.agent_state import (
-    MAX_ASSUMPTIONS,
     MAX_DEPENDENCIES,
     MAX_ENTITIES,
-    MAX_EXPECTATIONS,
-    MAX_HYPOTHESES,
     MAX_ITEMS,
     AgentState,
-    Assumption,
     Dependency,
     Entity,
-    Expectation,
-    Hypothesis,
     StateItem,
     Understanding,
-    title_words,
 )
 
 
@@ -42,43 +35,6 @@ def remove_dependencies(state: AgentState, links: Sequence[Dependency]) -> Agent
     """Without these links."""
     kept = tuple(one for one in state.current_understanding.dependencies if one not in links)
     return _set_understanding(state, state.current_understanding.entities, kept)
-
-
-def set_assumption(state: AgentState, assumption: Assumption) -> AgentState | None:
-    """With it, in the place of the one of its id; where there is no room, the oldest that is refuted gives way to it,
-    and None when none is."""
-    if any(other.id == assumption.id for other in state.assumptions):
-        kept = tuple(assumption if other.id == assumption.id else other for other in state.assumptions)
-        return replace(state, assumptions=kept)
-    others = state.assumptions
-    if len(others) >= MAX_ASSUMPTIONS:
-        refuted = next((other for other in others if not other.confidence), None)
-        if refuted is None:
-            return None
-        others = tuple(other for other in others if other is not refuted)
-    tentative = tuple(
-        other
-        for other in state.tentative_hypotheses
-        if title_words(other.hypothesis) != title_words(assumption.hypothesis)
-    )
-    return replace(state, assumptions=(*others, assumption), tentative_hypotheses=tentative)
-
-
-def set_expectation(state: AgentState, expectation: Expectation) -> AgentState:
-    """With it, in the place of what was expected of the same action; nothing is expected any more of one without an
-    outcome."""
-    others = tuple(
-        other for other in state.expectations if title_words(other.action) != title_words(expectation.action)
-    )
-    kept = (*others, expectation) if expectation.expected_outcome else others
-    return replace(state, expectations=kept[-MAX_EXPECTATIONS:])
-
-
-def set_hypothesis(state: AgentState, hypothesis: Hypothesis) -> AgentState:
-    """With it, in the place of the one of its id; one without words is given up."""
-    others = tuple(other for other in state.tentative_hypotheses if other.id != hypothesis.id)
-    kept = (*others, hypothesis) if hypothesis.hypothesis else others
-    return replace(state, tentative_hypotheses=kept[-MAX_HYPOTHESES:])
 
 
 def add_item(state: AgentState, item: StateItem) -> AgentState | None:

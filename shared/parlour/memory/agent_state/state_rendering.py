@@ -9,16 +9,7 @@ from parlour.prompts.assembly.segment import Item, Source, SourceKind
 
 _STATUS_LABELS: Mapping[ItemStatus, str] = {"active": "open", "resolved": "done", "discarded": "given up"}
 
-(
-    _OPEN_SCORE,
-    _ASSUMPTION_SCORE,
-    _EXPECTATION_SCORE,
-    _RECORDS_SCORE,
-    _HYPOTHESIS_SCORE,
-    _LINKS_SCORE,
-    _REFUTED_SCORE,
-    _SETTLED_SCORE,
-) = 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.2, 0.1
+_OPEN_SCORE, _RECORDS_SCORE, _LINKS_SCORE, _SETTLED_SCORE = 0.9, 0.6, 0.4, 0.1
 """The lower a line's score, the earlier it gives way: resolved items first (design section 7, layer 8)."""
 
 _MAX_NAMED = 12
@@ -44,15 +35,8 @@ def render_items(state: AgentState, session_id: UUID, version: int) -> list[Item
 
     Each names its summary versions and its records, so that it is withheld together with them.
     """
-    told = [
-        *_item_lines(state),
-        *_assumption_lines(state),
-        *_expectation_lines(state),
-        *_hypothesis_lines(state),
-        *_understanding_lines(state),
-    ]
     items: list[Item] = []
-    for place, line in enumerate(told):
+    for place, line in enumerate((*_item_lines(state), *_understanding_lines(state))):
         records = [Source("handles", one) for one in line.handles]
         summaries = [Source("summaries", str(one)) for one in line.summaries]
         items.append(
@@ -83,30 +67,6 @@ def _item_lines(state: AgentState) -> Iterator[_StateLine]:
             list(dict.fromkeys((*item.related_entity_ids, *([item.promoted] if item.promoted else [])))),
             item.summaries,
         )
-
-
-def _assumption_lines(state: AgentState) -> Iterator[_StateLine]:
-    for one in state.assumptions:
-        if one.confidence:
-            because = f" (since {'; '.join(one.evidence)})" if one.evidence else ""
-            text, score = f"- assumed {one.id}, {one.confidence:.0%}: {one.hypothesis}{because}", _ASSUMPTION_SCORE
-        else:
-            text, score = f"- refuted {one.id}: {one.hypothesis}", _REFUTED_SCORE
-        yield _StateLine(f"assumptions/{one.id}", text, score, summaries=one.summaries)
-
-
-def _expectation_lines(state: AgentState) -> Iterator[_StateLine]:
-    for place, one in enumerate(state.expectations):
-        always = f"; always: {one.invariant}" if one.invariant else ""
-        text = f"- expected of {one.action}: {one.expected_outcome}{always}"
-        yield _StateLine(f"expectations/{place}", text, _EXPECTATION_SCORE, summaries=one.summaries)
-
-
-def _hypothesis_lines(state: AgentState) -> Iterator[_StateLine]:
-    for one in state.tentative_hypotheses:
-        because = f" ({one.reason})" if one.reason else ""
-        text = f"- possible {one.id}: {one.hypothesis}{because}"
-        yield _StateLine(f"tentative_hypotheses/{one.id}", text, _HYPOTHESIS_SCORE, summaries=one.summaries)
 
 
 def _understanding_lines(state: AgentState) -> Iterator[_StateLine]:

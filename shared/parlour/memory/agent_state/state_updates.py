@@ -1,11 +1,10 @@
-"""What a summariser proposes for the notes, taken or refused one by one: items first, the rest after. Pure.
+"""What a summariser proposes for the notes, taken or refused one by one. Pure.
 
-A model gives only what changes. It cannot do away with anything: an item that it removes is discarded, an assumption
-that it drops stays as one with confidence 0, and whoever only makes room (`bounded`) lets go of what is settled first.
+A model gives only what changes. It cannot do away with anything: an item that it removes is discarded.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -17,13 +16,7 @@ from parlour.memory.agent_state.agent_state import (
     MAX_DETAILS_CHARS,
     MAX_NAME_CHARS,
     MAX_SUMMARIES,
-    MAX_TEXT_CHARS,
     AgentState,
-    Assumption,
-    Dependency,
-    Entity,
-    Expectation,
-    Hypothesis,
     ItemKind,
     ItemStatus,
     StateItem,
@@ -39,7 +32,7 @@ _MAX_HANDLE_CHARS, _MAX_NESTING = 200, 8
 _MAX_UPDATES = 60
 """Updates that are looked at in one answer; a summariser that gives more repeats itself."""
 
-_MAX_EVIDENCE, _MAX_RELATED = 5, 8
+_MAX_RELATED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +71,11 @@ class _StateUpdate:
     applied_count: int = 0
     rejected: list[RejectedUpdate] = field(default_factory=list)
 
-    def apply_each(self, path: str, updates: Json, apply_one: Callable[[JsonObject], None]) -> None:
-        """Apply each object of a list; an invalid one is rejected alone."""
+    def apply_each(self, path: str, updates: Json) -> None:
+        """Apply each update of a list; an invalid one is rejected alone."""
         for number, one in enumerate(_parse_list(updates)[:_MAX_UPDATES]):
             try:
-                apply_one(_parse_object(one))
+                self.update_item(_parse_object(one))
                 self.applied_count += 1
             except _UpdateRejected as problem:
                 self.rejected.append(RejectedUpdate(f"{path}[{number}]", str(problem)))
@@ -97,55 +90,6 @@ class _StateUpdate:
                 self._replace_item(replace(self._find_item(update), status="discarded", updated_at=self.now))
             case _:
                 raise _UpdateRejected("unknown_op")
-
-    def update_entity(self, given: JsonObject) -> None:
-        handle = self._parse_handle(given.get("id"))
-        entity = Entity(handle, handle.partition("/")[0], clean_line(given.get("name"), MAX_NAME_CHARS))
-        self.state = state_limits.set_entities(self.state, [entity])
-
-    def update_dependency(self, given: JsonObject) -> None:
-        ends = (self._parse_handle(given.get("from")), self._parse_handle(given.get("to")))
-        link = Dependency(*ends, clean_line(given.get("rel"), MAX_NAME_CHARS))
-        self.state = state_limits.add_dependencies(self.state, [link])
-
-    def update_assumption(self, given: JsonObject) -> None:
-        """Add or change an assumption. One without text or confidence stays and counts for nothing."""
-        name = _parse_id(given.get("id"))
-        before = next((one for one in self.state.assumptions if one.id == name), None)
-        said, evidence = clean_line(given.get("hypothesis"), MAX_TEXT_CHARS), _parse_texts(given.get("evidence"))
-        confidence = _parse_confidence(given.get("confidence")) if said else 0.0
-        if before is None:
-            if not said:
-                raise _UpdateRejected("unknown_id")
-            one = Assumption(name, said, confidence, evidence, (self.summary_version,))
-        else:
-            one = self._changed_assumption(before, said or before.hypothesis, confidence, evidence or before.evidence)
-        self.state = state_limits.set_assumption(self.state, one) or self._reject_full()
-
-    def _changed_assumption(
-        self, previous: Assumption, hypothesis: str, confidence: float, evidence: tuple[str, ...]
-    ) -> Assumption:
-        is_same = (hypothesis, evidence) == (previous.hypothesis, previous.evidence)
-        is_anew = hypothesis != previous.hypothesis and evidence != previous.evidence
-        summaries = (
-            previous.summaries if is_same else self._summaries_with_current(() if is_anew else previous.summaries)
-        )
-        return Assumption(previous.id, hypothesis, confidence, evidence, summaries)
-
-    def update_expectation(self, given: JsonObject) -> None:
-        action = clean_line(given.get("action"), MAX_NAME_CHARS)
-        outcome = clean_line(given.get("expected_outcome"), MAX_TEXT_CHARS)
-        if not action:
-            raise _UpdateRejected("missing_action")
-        one = Expectation(action, outcome, clean_line(given.get("invariant"), MAX_TEXT_CHARS), (self.summary_version,))
-        self.state = state_limits.set_expectation(self.state, one)
-
-    def update_hypothesis(self, given: JsonObject) -> None:
-        name, said = _parse_id(given.get("id")), clean_line(given.get("hypothesis"), MAX_TEXT_CHARS)
-        if not said and all(one.id != name for one in self.state.tentative_hypotheses):
-            raise _UpdateRejected("unknown_id")
-        one = Hypothesis(name, said, clean_line(given.get("reason"), MAX_TEXT_CHARS), (self.summary_version,))
-        self.state = state_limits.set_hypothesis(self.state, one)
 
     def _add_item(self, given: JsonObject) -> None:
         """Add an item, or update the open item that has the same title."""
@@ -229,53 +173,23 @@ class _StateUpdate:
 
 
 def apply_updates(
-    state: AgentState,
-    item_updates: Json,
-    updates: Json,
-    *,
-    known_handles: Collection[str],
-    summary_version: int,
-    now: datetime,
+    state: AgentState, item_updates: Json, *, known_handles: Collection[str], summary_version: int, now: datetime
 ) -> UpdateResult:
-    """Apply a summary answer's `agent_state_item_updates` and `agent_state_updates` (an object or a list of them).
+    """Apply a summary answer's `agent_state_item_updates`.
 
     An invalid update is rejected alone. Applying the same answer again changes nothing.
 
-    known_handles    records that may be named (`proposed` returns those that the answer names).
+    known_handles    records that may be named (`proposed_handles` returns those that the answer names).
     summary_version  the version of the summary that came with the answer.
     """
     applying = _StateUpdate(state, known_handles, summary_version, now.isoformat())
-    applying.apply_each("items", item_updates, applying.update_item)
-    handlers: Mapping[str, Callable[[JsonObject], None]] = {
-        "entities": applying.update_entity,
-        "dependencies": applying.update_dependency,
-        "assumptions": applying.update_assumption,
-        "expectations": applying.update_expectation,
-        "tentative_hypotheses": applying.update_hypothesis,
-    }
-    for place, one in enumerate(_list_updates(updates)):
-        for name, take in handlers.items():
-            applying.apply_each(f"updates[{place}].{name}", _section(one, name), take)
+    applying.apply_each("items", item_updates)
     return UpdateResult(applying.state, applying.applied_count, tuple(applying.rejected))
 
 
-def proposed_handles(item_updates: Json, updates: Json) -> set[str]:
+def proposed_handles(item_updates: Json) -> set[str]:
     """Every record that an answer names, and perhaps some text that merely looks like it."""
-    found: set[str] = set()
-    for one in (*_parse_list(item_updates), *_list_updates(updates)):
-        found |= _find_handles(one)
-    return found
-
-
-def _section(update: JsonObject, name: str) -> Json:
-    understood = update.get("current_understanding")
-    if name in ("entities", "dependencies"):
-        return understood.get(name) if isinstance(understood, dict) else None
-    return update.get(name)
-
-
-def _list_updates(given: Json) -> list[JsonObject]:
-    return [one for one in (_parse_list(given) or [given])[:_MAX_UPDATES] if isinstance(one, dict)]
+    return _find_handles(item_updates)
 
 
 def _find_handles(value: Json, max_depth: int = _MAX_NESTING) -> set[str]:
@@ -309,23 +223,6 @@ def _parse_title(given: JsonObject) -> str:
     if not title:
         raise _UpdateRejected("missing_title")
     return title
-
-
-def _parse_id(given: Json) -> str:
-    if not isinstance(given, str) or not _ID.fullmatch(given):
-        raise _UpdateRejected("invalid_id")
-    return given
-
-
-def _parse_confidence(given: Json) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
-        raise _UpdateRejected("invalid_confidence")
-    return float(given)
-
-
-def _parse_texts(given: Json) -> tuple[str, ...]:
-    said = (clean_line(one, MAX_TEXT_CHARS) for one in _parse_list(given)[:_MAX_EVIDENCE])
-    return tuple(one for one in said if one)
 
 
 def _parse_object(given: Json) -> JsonObject:

@@ -29,21 +29,21 @@ def record_tool_changes(tx: Transaction, session_id: UUID, calls: Sequence[Recor
 
 
 def apply_summary_updates(
-    tx: Transaction, session_id: UUID, summary_version: int, item_updates: Json, updates: Json, now: datetime
+    tx: Transaction, session_id: UUID, summary_version: int, item_updates: Json, now: datetime
 ) -> UpdateResult:
-    """Take what a summariser proposes: its `agent_state_item_updates` and `agent_state_updates` as they were given,
+    """Take what a summariser proposes: its `agent_state_item_updates` as they were given,
     parsed from JSON and not looked at. Nothing that it says can fail: what makes no sense is among the refusals. It may
     name records that the session's user may see, and no others. Nothing is taken for a session that was put away.
 
     version  of the summary that it wrote at the same time: what that was drawn from, the notes were.
     """
-    known = store.find_visible_handles(tx, session_id, state_updates.proposed_handles(item_updates, updates))
+    known = store.find_visible_handles(tx, session_id, state_updates.proposed_handles(item_updates))
     held = store.lock_state(tx, session_id, now)
     if held is None:
         return UpdateResult(agent_state.EMPTY_STATE, 0, ())
     before = agent_state.from_json(held.state)
     applied = state_updates.apply_updates(
-        before, item_updates, updates, known_handles=known | before.handles, summary_version=summary_version, now=now
+        before, item_updates, known_handles=known | before.handles, summary_version=summary_version, now=now
     )
     _store_if_changed(tx, session_id, before, applied.state, now)
     return applied

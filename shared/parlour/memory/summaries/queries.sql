@@ -28,11 +28,12 @@ SELECT s.version, s.until_turn, s.text, s.message_count
  LIMIT 1;
 
 -- name: list_turns_after
--- A session's turns after one that are over, oldest first, with what was said in them and by whom; whether what they
+-- A session's turns after one that are over, oldest first, with what was said in them and by whom, what their calls did
+-- and which results came late; whether what they
 -- replied was drawn from something, and whether from what is deleted or above the clearance by now. What a tool answered
 -- is nobody's word, and a reply that was stopped before it was sent was not said: only on the web it was read as it came.
 WITH turn AS MATERIALIZED (
-    SELECT t.id, t.number, t.state
+    SELECT t.id, t.number, t.state, t.tool_messages
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number > %(after)s AND t.state <> 'open'
      ORDER BY t.number
@@ -48,7 +49,10 @@ SELECT t.id, t.number, COALESCE(d.is_reply_withheld, false) AS is_reply_withheld
                                                      'sent_at', m.sent_at) ORDER BY m.position)
                    FROM messages m
                   WHERE m.turn_id = t.id AND m.kind <> 'tool_result'
-                    AND (m.direction = 'inbound' OR t.state <> 'stopped' OR m.channel = 'web')), '[]') AS messages
+                    AND (m.direction = 'inbound' OR t.state <> 'stopped' OR m.channel = 'web')), '[]') AS messages,
+       COALESCE(t.tool_messages, '[]') AS tool_messages,
+       ARRAY(SELECT m.body FROM messages m WHERE m.turn_id = t.id AND m.kind = 'tool_result' AND m.archive_id IS NULL
+              ORDER BY m.position) AS late_results
   FROM turn t
   LEFT JOIN drawn d ON d.turn_id = t.id
  ORDER BY t.number;

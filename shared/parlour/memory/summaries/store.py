@@ -48,13 +48,19 @@ NO_BASE_SUMMARY = BaseSummaryRow(0, 0, "", 0)
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A turn with its messages: {"id", "from_agent", "body", "sent_at"} each."""
+    """A turn with its messages: {"id", "from_agent", "body", "sent_at"} each.
+
+    tool_messages  its calls as history shows them.
+    late_results   the bodies of results that came after their turn: {"tool", "result", ...} as JSON.
+    """
 
     id: UUID
     number: int
     is_reply_withheld: bool
     has_reply_sources: bool
     messages: list[JsonObject]
+    tool_messages: list[JsonObject]
+    late_results: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from parlour.memory.memory_job import MemoryJob
 from parlour.memory.recall import recall
 from parlour.memory.summaries import anchors, store, summary_answer, summary_window, turn_rows
 from parlour.memory.summaries.key_details import is_in_text, key_details, parse_text
-from parlour.memory.summaries.store import BaseSummaryRow, NewKeyDetail, NewSummary, SummarySessionRow, TurnRow
+from parlour.memory.summaries.store import BaseSummaryRow, NewKeyDetail, NewSummary, SummarySessionRow
 from parlour.memory.summaries.summary_answer import (
     MAX_ANSWER_TOKENS,
     CheckedSummary,
@@ -43,7 +43,7 @@ from parlour.memory.summaries.summary_answer import (
     SummaryRequest,
 )
 from parlour.memory.summaries.summary_window import MAX_TURNS, WindowTurn
-from parlour.models.background_completion import CompletionRequest
+from parlour.models.background_completion import CompletionRequest, CompletionResult
 from parlour.models.model import Model, ModelRequest
 from parlour.models.model_routing import OFFLINE_PROVIDER, ModelChoice, choose_models, filter_available
 from parlour.prompts.assembly import budget
@@ -157,7 +157,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             )
             turns = store.list_turns_after(tx, self.session_id, base.until_turn, clearance, MAX_TURNS + 1)
             taken = summary_window.next_window(
-                [_turn_from_row(row) for row in turns[:MAX_TURNS]],
+                [turn_rows.turn_from_row(row) for row in turns[:MAX_TURNS]],
                 _max_history_tokens(persona),
                 token_counter.count_tokens,
                 has_later_turns=len(turns) > MAX_TURNS,
@@ -230,7 +230,6 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             self.session_id,
             version,
             written.agent_state_item_updates,
-            written.agent_state_updates,
             draft.drafted_at,
         )
         return _WriteResult(version, len(applied.rejected), self._write_anchor(tx, loaded, draft))
@@ -264,33 +263,50 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             return _ModelOutcome(CheckedSummary("" if loaded.is_offline else loaded.base_summary.text), by)
         if is_failing_on_own_errors(loaded.attempts):
             return _ModelOutcome(None, by, problem=loaded.attempts.problem or "")
-        messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_content(summary_request.user_prompt)]},)
+        messages = [_message("user", summary_request.user_prompt)]
+        spent = Decimal()
+        problem = ""
+        for is_last in (False, True):
+            given = self._ask_model(loaded, summary_request.system_prompt, messages, seconds_left)
+            spent += given.cost_usd
+            if given.problem is not None or given.completion is None or given.choice is None:
+                code = given.problem.code if given.problem else "provider_unavailable"
+                return _ModelOutcome(None, by, spent, code)
+            by = given.choice
+            if given.completion.stop_reason == "refusal":
+                return _ModelOutcome(None, by, spent, MODEL_REFUSED)
+            try:
+                checked = summary_answer.check_answer(given.text, summary_request, is_last=is_last)
+                return _ModelOutcome(checked, by, spent)
+            except InvalidModelAnswer as unusable:
+                problem = unusable.code
+                messages += [
+                    _message("assistant", given.text or "..."),
+                    _message("user", summary_answer.retry_prompt(problem)),
+                ]
+        return _ModelOutcome(None, by, spent, problem)
+
+    def _ask_model(
+        self, loaded: _SummaryInput, system_prompt: str, messages: Sequence[JsonObject], seconds_left: SecondsLeft
+    ) -> CompletionResult:
         request = ModelRequest(
-            by.model, MAX_ANSWER_TOKENS, (), (text_content(summary_request.system_prompt),), messages
+            loaded.model_choices[0].model, MAX_ANSWER_TOKENS, (), (text_content(system_prompt),), tuple(messages)
         )
-        size = token_counter.count_tokens(summary_request.system_prompt) + token_counter.count_tokens(
-            summary_request.user_prompt
+        size = token_counter.count_tokens(system_prompt) + sum(
+            token_counter.count_tokens(str(message["content"])) for message in messages
         )
-        seconds = max(1.0, min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS))
-        asking = CompletionRequest(
-            request,
-            size,
-            loaded.model_choices,
-            self.models,
-            SUMMARY_PURPOSE,
-            seconds,
-            self.dependencies.check_reservation,
+        return self.dependencies.background_completion.ask(
+            self.principal,
+            CompletionRequest(
+                request,
+                size,
+                loaded.model_choices,
+                self.models,
+                SUMMARY_PURPOSE,
+                max(1.0, min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS)),
+                self.dependencies.check_reservation,
+            ),
         )
-        given = self.dependencies.background_completion.ask(self.principal, asking)
-        if given.problem is not None or given.completion is None or given.choice is None:
-            code = given.problem.code if given.problem else "provider_unavailable"
-            return _ModelOutcome(None, by, given.cost_usd, code)
-        if given.completion.stop_reason == "refusal":
-            return _ModelOutcome(None, given.choice, given.cost_usd, MODEL_REFUSED)
-        try:
-            return _ModelOutcome(summary_answer.check_answer(given.text, summary_request), given.choice, given.cost_usd)
-        except InvalidModelAnswer as problem:
-            return _ModelOutcome(None, given.choice, given.cost_usd, problem.code)
 
     def _write_anchor(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> bool:
         """Write the anchor of what no anchor covers, where that is enough."""
@@ -299,7 +315,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             return False
         since = store.find_last_anchored_turn(tx, self.session_id)
         later = store.list_turns_after(tx, self.session_id, since, loaded.clearance, anchors.MAX_ANCHOR_TURNS)
-        turns = [_turn_from_row(row) for row in later if row.number <= new.until_turn]
+        turns = [turn_rows.turn_from_row(row) for row in later if row.number <= new.until_turn]
         number = session.anchor_count + 1
         row = anchors.build_anchor(
             turns, number, session.anchored_message_count + 1, session.title, session.agent_name, session.classification
@@ -312,14 +328,8 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
         return True
 
 
-def _turn_from_row(row: TurnRow) -> WindowTurn:
-    return turn_rows.turn_from_row(
-        row.id,
-        row.number,
-        row.messages,
-        is_reply_withheld=row.is_reply_withheld,
-        has_reply_sources=row.has_reply_sources,
-    )
+def _message(role: str, text: str) -> JsonObject:
+    return {"role": role, "content": [text_content(text)]}
 
 
 def _max_history_tokens(persona: Persona) -> int:

@@ -53,6 +53,7 @@ class WindowTurn:
 
     is_reply_withheld  its reply must be withheld now, and is not among the messages.
     has_reply_sources  its reply was written from sources.
+    actions            what its tool calls did, failed to do or were refused, a line each.
     """
 
     id: UUID
@@ -61,6 +62,7 @@ class WindowTurn:
     message_count: int
     is_reply_withheld: bool = False
     has_reply_sources: bool = False
+    actions: tuple[str, ...] = ()
 
 
 def is_summary_due(

@@ -28,7 +28,7 @@ def did(tool: Tool, result: JsonObject) -> RecordChanges:
 
 def having(*titles: str, kind: str = "task") -> AgentState:
     items: list[Json] = [{"op": "add", "item": {"kind": kind, "title": title}} for title in titles]
-    return state_updates.apply_updates(EMPTY_STATE, items, {}, known_handles=(), summary_version=1, now=NOW).state
+    return state_updates.apply_updates(EMPTY_STATE, items, known_handles=(), summary_version=1, now=NOW).state
 
 
 def texts(state: AgentState) -> list[str]:
@@ -109,24 +109,6 @@ def test_what_is_settled_gives_way_first() -> None:
     lines = sorted(state_rendering.render_items(state, SESSION, 3), key=lambda one: one.score)
     assert lines[0].text.startswith("- done")
     assert lines[-1].text.startswith("- open")
-
-
-def test_a_refuted_assumption_is_told_as_one() -> None:
-    updates: JsonObject = {
-        "assumptions": [
-            {"id": "a1", "hypothesis": "It is May", "confidence": 0.75, "evidence": ["the permit"]},
-            {"id": "a2", "hypothesis": "It is June", "confidence": 0},
-        ],
-        "expectations": [{"action": "Order", "expected_outcome": "two come", "invariant": "never three"}],
-        "tentative_hypotheses": [{"id": "h1", "hypothesis": "It leaks", "reason": "the floor is wet"}],
-    }
-    state = state_updates.apply_updates(EMPTY_STATE, [], updates, known_handles=(), summary_version=1, now=NOW).state
-    assert texts(state) == [
-        "- assumed a1, 75%: It is May (since the permit)",
-        "- refuted a2: It is June",
-        "- expected of Order: two come; always: never three",
-        "- possible h1: It leaks (the floor is wet)",
-    ]
 
 
 def test_what_may_not_be_named_is_not() -> None:

@@ -16,11 +16,9 @@ from tests.conftest import NOW
 KNOWN = {"plan/pumps", "task/cellar"}
 
 
-def after(state: AgentState, *items: JsonObject, version: int = 1, **updates: Json) -> UpdateResult:
+def after(state: AgentState, *items: JsonObject, version: int = 1) -> UpdateResult:
     """The notes after one answer of a summariser, which wrote that version of its summary."""
-    return state_updates.apply_updates(
-        state, [*items], {**updates}, known_handles=KNOWN, summary_version=version, now=NOW
-    )
+    return state_updates.apply_updates(state, [*items], known_handles=KNOWN, summary_version=version, now=NOW)
 
 
 def adds(title: str, **more: Json) -> JsonObject:
@@ -74,7 +72,7 @@ def test_an_open_item_that_is_added_again_is_the_same() -> None:
 def test_what_makes_no_sense_is_refused_alone(update: Json, reason: str) -> None:
     before = after(EMPTY_STATE, adds("Pump the cellar")).state
     applied = state_updates.apply_updates(
-        before, [update, adds("Call the owner")], {}, known_handles=KNOWN, summary_version=1, now=NOW
+        before, [update, adds("Call the owner")], known_handles=KNOWN, summary_version=1, now=NOW
     )
     assert reasons(applied) == [reason]
     assert [one.title for one in applied.state.items] == ["Pump the cellar", "Call the owner"]
@@ -86,35 +84,6 @@ def test_a_model_cannot_say_that_an_item_became_a_record() -> None:
     assert [one.promoted for one in applied.state.items] == [""]
 
 
-def test_an_assumption_that_is_dropped_stays_and_counts_for_nothing() -> None:
-    assumed: list[Json] = [{"id": "a1", "hypothesis": "The permit is through", "confidence": 0.8}]
-    before = after(EMPTY_STATE, assumptions=assumed).state
-    (one,) = after(before, assumptions=[{"id": "a1", "hypothesis": ""}]).state.assumptions
-    assert (one.hypothesis, one.confidence) == ("The permit is through", 0.0)
-    (one,) = after(before, assumptions=[]).state.assumptions
-    assert one.confidence == 0.8
-
-
-def test_an_assumption_is_replaced_by_another_of_its_id() -> None:
-    before = after(EMPTY_STATE, assumptions=[{"id": "a1", "hypothesis": "In May", "confidence": 0.8}]).state
-    (one,) = after(before, assumptions=[{"id": "a1", "hypothesis": "In June", "confidence": 0.6}]).state.assumptions
-    assert (one.hypothesis, one.confidence) == ("In June", 0.6)
-
-
-def test_with_no_room_left_only_what_is_refuted_gives_way_to_an_assumption() -> None:
-    many: list[Json] = [
-        {"id": f"a{number}", "hypothesis": f"It is {number}", "confidence": 0.7}
-        for number in range(agent_state.MAX_ASSUMPTIONS)
-    ]
-    full = after(EMPTY_STATE, assumptions=many).state
-    more: list[Json] = [{"id": "b", "hypothesis": "It is another", "confidence": 0.7}]
-    assert reasons(after(full, assumptions=more)) == ["limit_reached"]
-    refuted = after(full, assumptions=[{"id": "a3", "hypothesis": ""}]).state
-    after_all = after(refuted, assumptions=more).state.assumptions
-    assert len(after_all) == agent_state.MAX_ASSUMPTIONS
-    assert {"a3", "b"} & {one.id for one in after_all} == {"b"}
-
-
 def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open_never() -> None:
     full = EMPTY_STATE
     for number in range(agent_state.MAX_ITEMS):
@@ -123,7 +92,6 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
     settled = state_updates.apply_updates(
         full,
         [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}],
-        {},
         known_handles=KNOWN,
         summary_version=1,
         now=NOW + timedelta(hours=1),
@@ -134,32 +102,12 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
 
 
 def test_only_records_that_the_reader_sees_are_named() -> None:
-    understood: Json = {
-        "entities": [{"id": "plan/pumps", "kind": "plan", "name": "The pumps"}, {"id": "plan/secret"}],
-        "dependencies": [
-            {"from": "plan/pumps", "to": "task/cellar", "rel": "needs"},
-            {"from": "plan/pumps", "to": "plan/secret"},
-        ],
-    }
-    applied = after(EMPTY_STATE, current_understanding=understood)
+    named = adds("Pump", relatedEntityIds=["plan/pumps", "task/cellar"])
+    hidden = adds("Hide", relatedEntityIds=["plan/secret"])
+    applied = after(EMPTY_STATE, named, hidden)
     assert applied.state.handles == KNOWN
-    assert reasons(applied) == ["unknown_record", "unknown_record"]
-    assert state_updates.proposed_handles([], {"current_understanding": understood}) == {*KNOWN, "plan/secret"}
-
-
-def test_what_is_expected_is_told_anew_or_taken_back() -> None:
-    before = after(
-        EMPTY_STATE, expectations=[{"action": "Order pumps", "expected_outcome": "two come on Friday"}]
-    ).state
-    again = after(before, expectations=[{"action": "order pumps", "expected_outcome": "two come on Monday"}]).state
-    assert [one.expected_outcome for one in again.expectations] == ["two come on Monday"]
-    assert after(again, expectations=[{"action": "Order pumps", "expected_outcome": ""}]).state.expectations == ()
-
-
-def test_what_may_be_so_and_is_assumed_then_is_no_longer_tentative() -> None:
-    before = after(EMPTY_STATE, tentative_hypotheses=[{"id": "h1", "hypothesis": "The pump is broken"}]).state
-    now = after(before, assumptions=[{"id": "a1", "hypothesis": "the pump is broken", "confidence": 0.7}]).state
-    assert now.tentative_hypotheses == ()
+    assert reasons(applied) == ["unknown_record"]
+    assert state_updates.proposed_handles([named, hidden]) == {*KNOWN, "plan/secret"}
 
 
 def test_a_note_rests_on_what_its_words_were_taken_from() -> None:
@@ -185,9 +133,8 @@ def test_a_note_that_would_rest_on_too_much_has_to_be_told_anew() -> None:
 
 
 def test_the_same_answer_with_the_same_summary_changes_nothing() -> None:
-    assumed: list[Json] = [{"id": "a1", "hypothesis": "The permit is through", "confidence": 0.8}]
-    once = after(EMPTY_STATE, adds("Pump the cellar"), assumptions=assumed).state
-    assert after(once, adds("Pump the cellar"), assumptions=assumed).state == once
+    once = after(EMPTY_STATE, adds("Pump the cellar")).state
+    assert after(once, adds("Pump the cellar")).state == once
 
 
 def test_what_came_with_a_summary_goes_with_it() -> None:
@@ -197,12 +144,13 @@ def test_what_came_with_a_summary_goes_with_it() -> None:
     assert [one.title for one in left.items] == ["Call the owner"]
 
 
+def test_kinds_of_notes_that_there_are_no_more_are_read_over() -> None:
+    stored: JsonObject = {"assumptions": [{"id": "a1", "hypothesis": "x", "confidence": 1.0}], "items": []}
+    assert agent_state.from_json(stored) == EMPTY_STATE
+
+
 def test_notes_are_kept_and_read_back() -> None:
-    state = after(
-        EMPTY_STATE,
-        adds("Pump", relatedEntityIds=["plan/pumps"]),
-        current_understanding={"entities": [{"id": "plan/pumps"}]},
-    ).state
+    state = after(EMPTY_STATE, adds("Pump", relatedEntityIds=["plan/pumps"])).state
     assert agent_state.from_json(agent_state.to_json(state)) == state
     assert agent_state.to_json(EMPTY_STATE) == {}
 
@@ -211,7 +159,7 @@ def test_text_that_a_database_cannot_keep_is_cleaned_and_no_handle() -> None:
     (item,) = after(EMPTY_STATE, adds("Pump\0 the \ud800cellar")).state.items
     assert item.title == "Pump the cellar"
     assert state_updates.proposed_handles(
-        [{"item": {"relatedEntityIds": ["plan/\0", "plan/\ud800", "plan/pumps"]}}], None
+        [{"item": {"relatedEntityIds": ["plan/\0", "plan/\ud800", "plan/pumps"]}}]
     ) == {"plan/pumps"}
 
 
@@ -219,7 +167,7 @@ def test_an_answer_of_lists_within_lists_is_no_trouble() -> None:
     deep: Json = ["plan/pumps"]
     for _ in range(3_000):
         deep = [deep]
-    assert state_updates.proposed_handles(deep, deep) == set()
+    assert state_updates.proposed_handles(deep) == set()
     assert after(EMPTY_STATE, {"op": "add", "item": {"kind": "task", "title": deep}}).state == EMPTY_STATE
 
 
@@ -241,20 +189,8 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
                     "title",
                     "status",
                     "details",
-                    "hypothesis",
-                    "confidence",
-                    "action",
                     "relatedEntityIds",
-                    "current_understanding",
-                    "entities",
-                    "dependencies",
-                    "assumptions",
                     "items",
-                    "expected_outcome",
-                    "expectations",
-                    "tentative_hypotheses",
-                    "from",
-                    "to",
                 ]
             ),
             inner,
@@ -265,18 +201,13 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@given(st.lists(st.tuples(_VALUES, _VALUES), max_size=4))
-def test_no_answer_whatever_it_is_breaks_the_notes_or_makes_them_grow(answers: list[tuple[Any, Any]]) -> None:
-    state = after(
-        EMPTY_STATE, adds("Pump", id="i1"), assumptions=[{"id": "a1", "hypothesis": "It is", "confidence": 1}]
-    ).state
-    for items, updates in answers:
-        state = state_updates.apply_updates(
-            state, items, updates, known_handles=KNOWN, summary_version=2, now=NOW
-        ).state
+@given(st.lists(_VALUES, max_size=4))
+def test_no_answer_whatever_it_is_breaks_the_notes_or_makes_them_grow(answers: list[Any]) -> None:
+    state = after(EMPTY_STATE, adds("Pump", id="i1")).state
+    for items in answers:
+        state = state_updates.apply_updates(state, items, known_handles=KNOWN, summary_version=2, now=NOW).state
         assert state.handles <= KNOWN
         assert agent_state.from_json(agent_state.to_json(state)) == state
         assert "\\u0000" not in canonical_json(agent_state.to_json(state)).encode().decode()
     assert any(one.id == "i1" for one in state.items)
-    assert any(one.id == "a1" for one in state.assumptions)
     assert all(len(one.title) <= agent_state.MAX_NAME_CHARS for one in state.items)

@@ -1,10 +1,12 @@
 """A summariser's answer is JSON or nothing, and what it makes up is left out."""
 
 import json
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
+from parlour.memory.summaries.store import TurnRow
 from parlour.memory.summaries.summary_answer import (
     MAX_SUMMARY_TOKENS,
     InvalidModelAnswer,
@@ -12,6 +14,9 @@ from parlour.memory.summaries.summary_answer import (
     build_request,
     check_answer,
 )
+from parlour.memory.summaries.turn_rows import turn_from_row
+from parlour.prompts.assembly.call_stubs import history_messages
+from parlour.prompts.assembly.tool_rounds import ToolRound
 from parlour.text.token_counter import count_tokens
 from tests.unit.memory.summaries.turn_builders import make_turn
 
@@ -44,9 +49,7 @@ def test_a_long_message_is_read_in_part() -> None:
 
 
 def test_the_summary_and_the_messages_in_it() -> None:
-    written = check_answer(
-        answered("The user has policy PX-48213.", kept_message_ids=[1, "[2]"], dropped_message_ids=[3]), ASKED
-    )
+    written = check_answer(answered("The user has policy PX-48213.", dropped_message_ids=["[3]"]), ASKED)
     assert written.text == "The user has policy PX-48213."
     assert (written.included_message_ids, written.omitted_message_ids) == (
         (UUID(int=11), UUID(int=12)),
@@ -55,10 +58,9 @@ def test_the_summary_and_the_messages_in_it() -> None:
 
 
 def test_messages_may_be_named_by_their_ids_and_strange_ones_are_counted() -> None:
-    given = answered("x y.", kept_message_ids=[str(UUID(int=11)), 7, None], dropped_message_ids=[1, 3])
-    written = check_answer(given, ASKED)
+    written = check_answer(answered("x y.", dropped_message_ids=[str(UUID(int=21)), 7, None]), ASKED)
     assert (written.included_message_ids, written.omitted_message_ids, written.unknown_numbers) == (
-        (UUID(int=11),),
+        (UUID(int=11), UUID(int=12)),
         (UUID(int=21),),
         2,
     )
@@ -100,9 +102,40 @@ def test_a_long_summary_ends_with_a_sentence() -> None:
 
 
 def test_changes_of_the_notes_are_handed_on_as_they_are() -> None:
-    given = answered("x y.", agent_state_item_updates=[{"op": "add"}], agent_state_updates={"assumptions": 1})
-    written = check_answer(given, ASKED)
-    assert (written.agent_state_item_updates, written.agent_state_updates) == ([{"op": "add"}], {"assumptions": 1})
+    written = check_answer(answered("x y.", agent_state_item_updates=[{"op": "add"}]), ASKED)
+    assert written.agent_state_item_updates == [{"op": "add"}]
+
+
+@pytest.mark.parametrize("notes", [{"items": []}, [{"kind": "task", "title": "Page"}], ["Page the foreman"], "none"])
+def test_notes_of_another_shape_are_asked_for_once_more_and_cost_no_summary(notes: object) -> None:
+    given = answered("x y.", agent_state_item_updates=notes)
+    with pytest.raises(InvalidModelAnswer, match="bad_notes"):
+        check_answer(given, ASKED, is_last=False)
+    assert check_answer(given, ASKED).text == "x y."
+
+
+def test_what_calls_did_follows_their_turn_and_is_not_made_up() -> None:
+    turn = replace(TURNS[0], actions=('notify_foreman {"page":"N-101"}', "create_entity failed: refused: not today"))
+    asked = build_request("", {}, [turn, TURNS[1]])
+    did = '[2] did: notify_foreman {"page":"N-101"}; create_entity failed: refused: not today'
+    assert f"agent: Noted.\n{did}\n[3] " in asked.user_prompt
+    assert check_answer(answered("The page N-101 was sent."), asked).unsupported_sentences == 0
+
+
+def test_what_calls_did_is_read_from_their_stubs_and_late_results() -> None:
+    called = history_messages(
+        [
+            ToolRound(
+                tuple({"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("write", "read")),
+                (("write", {"ok": True, "page": "N-101"}), ("read", {"documents": []})),
+            )
+        ],
+        ["write"],
+    )
+    late = json.dumps({"tool": "page", "result": {"ok": False, "code": "refused", "message": "not today"}})
+    row = TurnRow(UUID(int=1), 1, False, False, [], [*called], [late, "no JSON"])
+    assert turn_from_row(row).actions == ('write {"ok":true,"page":"N-101"}', "page failed: refused: not today")
+    assert turn_from_row(replace(row, is_reply_withheld=True)).actions == ()
 
 
 def test_what_the_summary_so_far_has_lost_is_given_once_more_and_is_not_made_up() -> None:
