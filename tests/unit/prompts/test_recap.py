@@ -14,6 +14,11 @@ LONG = (
 
 def test_a_short_message_is_its_own_line() -> None:
     assert recap.recap_message("Pour\n the  slab.") == "Pour the slab."
+    asked = (
+        "And may we put the pallets of the second delivery on the hardstanding beside line C, if the work between C3 "
+    )
+    asked += "and C5 stays stopped until Monday and nobody else needs the place before then?"
+    assert recap.recap_message(asked) == asked
 
 
 def test_figures_dates_and_identifiers_outlive_the_words_around_them() -> None:
@@ -21,6 +26,12 @@ def test_figures_dates_and_identifiers_outlive_the_words_around_them() -> None:
     assert line.startswith("Good morning, I hope")
     assert all(one in line for one in ("INV-2041", "₹45,000", "2026-03-14")), line
     assert len([word for word in line.split() if word != "..."]) <= recap.MAX_WORDS
+
+
+def test_a_time_of_day_takes_no_room_from_a_figure() -> None:
+    line = recap.recap_message("We talked about many things. " * 9 + "It was 10:30 then. We agreed on 1,250 bags. " * 2)
+    assert "1,250 bags" in line
+    assert "10:30" not in line
 
 
 def test_a_line_keeps_a_currency_and_a_title_with_what_they_belong_to() -> None:
@@ -58,4 +69,4 @@ def test_no_line_is_long_or_broken(text: str) -> None:
     line = recap.recap_message(text)
     assert len(line) <= recap.MAX_CHARS
     assert "\n" not in line
-    assert len([word for word in line.split(" ") if word != "..."]) <= recap.MAX_WORDS
+    assert len([word for word in line.split(" ") if word != "..."]) < recap.WHOLE_WORDS

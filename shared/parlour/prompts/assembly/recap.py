@@ -8,8 +8,11 @@ import re
 
 from parlour.text.sentences import stripped_sentences
 
-MAX_WORDS, MAX_CHARS = 28, 200
-"""What a message is recapped with; the second for scripts that write no spaces."""
+MAX_WORDS, MAX_CHARS = 28, 300
+"""What a long message is recapped with; the second for scripts that write no spaces."""
+
+WHOLE_WORDS = 40
+"""A message of fewer words stays whole: cut, it may lose the one word that it was about."""
 
 _OPENING_WORDS = 12
 """Words that its beginning may take where later sentences give figures."""
@@ -23,6 +26,9 @@ _FIGURE = re.compile(
 )
 """Amounts, dates, identifiers, addresses, acronyms, and the titles that names follow."""
 
+_CLOCK_TIME = re.compile(r"\W*\d{1,2}:\d{2}\W*")
+"""A time of day alone, which tells a later turn little."""
+
 _BELONGS_TO_NEXT = re.compile(r"\.$|^(?:Rs|INR|USD|EUR|GBP|AED|[\u20a0-\u20bf$\u00a3\u00a5])$")
 """A word within a sentence that says nothing without the next one."""
 
@@ -30,7 +36,7 @@ _BELONGS_TO_NEXT = re.compile(r"\.$|^(?:Rs|INR|USD|EUR|GBP|AED|[\u20a0-\u20bf$\u
 def recap_message(text: str) -> str:
     """Shorten the message: its beginning, then the figures of the rest, in their order."""
     words = text.split()
-    if len(words) <= MAX_WORDS:
+    if len(words) < WHOLE_WORDS:
         return _truncate(" ".join(words))
     first, *rest = [part.split() for part in stripped_sentences(text)]
     figures = [_words_around_figures(sentence) for sentence in rest if _has_figures(sentence)]
@@ -55,12 +61,16 @@ def _join_parts(parts: list[list[str]], *, is_whole: bool) -> str:
 
 def _words_around_figures(sentence: list[str]) -> list[str]:
     """Return a sentence from a few words before its first figure to a few after its last."""
-    places = [place for place, word in enumerate(sentence) if _FIGURE.search(word)]
+    places = [place for place, word in enumerate(sentence) if _is_figure(word)]
     return sentence[max(0, places[0] - _WORDS_BEFORE) : places[-1] + _WORDS_AFTER + 1]
 
 
 def _has_figures(sentence: list[str]) -> bool:
-    return any(_FIGURE.search(word) for word in sentence)
+    return any(_is_figure(word) for word in sentence)
+
+
+def _is_figure(word: str) -> bool:
+    return bool(_FIGURE.search(word)) and not _CLOCK_TIME.fullmatch(word)
 
 
 def _truncate(said: str) -> str:
