@@ -33,7 +33,7 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
     known = properties if isinstance(properties, dict) else {}
     rows: list[ArgumentRow] = []
     for name, argument in arguments.items():
-        label = _label(name, known.get(name))
+        label = label_text(name, known.get(name))
         if isinstance(argument, dict) and argument:
             parts = ((f"{label}, {_name_text(part)}", value) for part, value in argument.items())
             rows += [ArgumentRow(part_label, _value_text(value)) for part_label, value in parts]
@@ -47,7 +47,7 @@ def question_text(tool: Tool, arguments: JsonObject) -> str:
     # Each further line of a value is marked, so that none of them reads as a line of the question.
     rows = argument_rows(arguments, tool.schema)
     lines = [f"{_FIRST_LINE}{row.label}: {row.value.replace('\n', _NEXT_LINE)}" for row in rows]
-    return "\n".join([f"{_label(tool.name, tool.schema)}{':' if lines else ''}", *lines])
+    return "\n".join([f"{label_text(tool.name, tool.schema)}{':' if lines else ''}", *lines])
 
 
 def asked_result(approval: Approval) -> JsonObject:
@@ -115,7 +115,8 @@ def _escape_line(line: str) -> str:
     return mark + escape_markdown(line.removeprefix(mark))
 
 
-def _label(name: str, definition: Json) -> str:
+def label_text(name: str, definition: Json) -> str:
+    """Return what people read for a name: the title of its definition, else its words."""
     title = definition.get("title") if isinstance(definition, dict) else None
     if isinstance(title, str) and title.strip():
         return " ".join(title.split())

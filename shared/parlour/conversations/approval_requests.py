@@ -17,6 +17,7 @@ from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
+from parlour.tools.builtin.operations import read_operations
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
 
@@ -124,6 +125,23 @@ def add_closed_events(running: TurnContext) -> None:
     )
     for one in closed:
         running.feed.add_event("approval", approval_event(one))
+
+
+def changes_text(running: TurnContext, loaded: LoadedTurn) -> str:
+    """Return a line about what the step that asks has changed already: the model answers its results only later."""
+    step = running.journal.steps[-1]
+    results = running.journal.results_of_step(step.number)
+    tools = {tool.name: tool for tool in loaded.tools if tool.writes and not tool.heavy}
+    changes: dict[str, None] = {}
+    for request in step.tool_requests:
+        tool, result = tools.get(request.name), results.get(request.call_id, {"ok": False})
+        if tool is None or result.get("ok") is False:
+            continue
+        changed = result.get("changed")
+        names = f" ({', '.join(changed)})" if isinstance(changed, dict) and changed else ""
+        handles = [f"{operation.handle}{names}" for operation in read_operations(tool, result)]
+        changes |= dict.fromkeys(handles or [question.label_text(tool.name, tool.schema)])
+    return running.canned_texts.find("changes_done").replace("{changes}", "; ".join(changes)) if changes else ""
 
 
 def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:

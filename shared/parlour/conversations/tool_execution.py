@@ -24,6 +24,7 @@ from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.tools import calls, effects
 from parlour.tools.arguments import validate_arguments
 from parlour.tools.builtin.operations import planned_operation, read_operations
+from parlour.tools.builtin.rehearsal import rehearse_call
 from parlour.tools.calls import IN_PROGRESS_RESULT, UnfinishedCall, dispatch_message
 from parlour.tools.effects import EndState
 from parlour.tools.result import ToolResult, error_result
@@ -174,7 +175,8 @@ def _ask_person(
     """Commit the call as asked about, with the question; nothing runs until the person agrees."""
     now = turn_context.dependencies.clock()
     try:
-        validate_arguments(tool.schema, request.arguments)
+        context = _tool_context(turn_context, loaded_turn, step, request, is_write=True)
+        rehearse_call(context, tool, request.arguments, turn_context.dependencies.endpoints)
     except ModelError as error:
         result = error_result(error)
         _record_finished_call(turn_context, step, request, result, now, 0)

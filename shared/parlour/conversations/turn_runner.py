@@ -315,7 +315,8 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(turn_context.journal))
             case AskPerson(text):
                 turn_context.feed.set_state("waiting")
-                return Answer(text, reader=reader, is_question=True)
+                changes = approval_requests.changes_text(turn_context, loaded_turn)
+                return Answer(text, closing_line=changes, reader=reader, is_question=True)
             case Reply(text) if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
                 return Answer(text, state="stopped", reader=reader)
             case Reply(text, is_answer=True, is_cut=is_cut):

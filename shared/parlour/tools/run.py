@@ -5,6 +5,7 @@ What changes something outside the turn is an effect (`effects.perform_effect`);
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -13,13 +14,17 @@ from uuid import UUID
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, ModelError, RetryError, ToolFailed, ToolNotAvailable
 from parlour.infra.json_values import JsonObject
-from parlour.infra.postgres import Database
+from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tools.arguments import validate_arguments
 from parlour.tools.cancellable_connection import CancellableConnection
 from parlour.tools.registry import find_tool
 from parlour.tools.result import ToolResult, error_result, success_result
 from parlour.tools.tool_definition import Tool
+
+
+class _RolledBack(Exception):
+    """The end of a transaction that is to leave nothing behind."""
 
 
 def _unlimited() -> float:
@@ -41,6 +46,7 @@ class ToolContext:
     shown_level      the highest classification that the conversation has shown: the lower bound of what it writes.
     has_untrusted_text  whether the prompt shows text of others than the user and the tenant: what the call creates is
                      unverified, whatever rights the principal has.
+    is_rehearsal     `write` leaves nothing behind: the call is only checked.
     user_messages    what the user wrote last, two messages at most, oldest first.
     """
 
@@ -60,6 +66,17 @@ class ToolContext:
     user_messages: Sequence[str] = ()
     shown_level: int = 0
     has_untrusted_text: bool = False
+    is_rehearsal: bool = False
+
+    def write[R](self, work: Callable[[Transaction], R]) -> R:
+        """Run a tool's one transaction as the principal, and roll it back where the call is rehearsed."""
+        if not self.is_rehearsal:
+            return self.database.run(self.principal, work)
+        result: list[R] = []
+        with suppress(_RolledBack), self.database.transaction(self.principal) as tx:
+            result.append(work(tx))
+            raise _RolledBack
+        return result[0]
 
 
 type BuiltinTool = Callable[[ToolContext, JsonObject], JsonObject]

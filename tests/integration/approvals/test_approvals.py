@@ -23,7 +23,7 @@ from parlour.infra.errors import (
     NotFound,
     OutcomeUnknown,
 )
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.prompts.ledger.past_turns import MAX_PAST_TURNS
@@ -580,3 +580,52 @@ def test_a_neighbour_does_not_see_the_question(asking: ApprovalHarness) -> None:
     neighbour = Principal(approval.id, "operator", clearance=3)
     with asking.conversation.database.transaction(neighbour) as tx, pytest.raises(NotFound):
         approvals.get_approval(neighbour, tx, approval.id)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"kind": "task", "name": "Fit the ties"}, "is missing; a task requires it"),
+        (
+            {"kind": "task", "name": "Fit the ties", "properties": {"owner": "Jo", "state": "sleeping"}},
+            "must be one of",
+        ),
+        (
+            {
+                "kind": "risk",
+                "name": "Ties",
+                "properties": {"severity": "low", "state": "open", "owner": "Jo"},
+                "links": [{"relation": "threatens", "to": "task/T-999"}],
+            },
+            "task/T-999",
+        ),
+    ],
+)
+def test_nobody_is_asked_about_a_call_that_cannot_succeed(
+    conversation: ConversationHarness, arguments: dict[str, Json], problem: str
+) -> None:
+    conversation.query("UPDATE bindings SET needs_approval = '\"writes\"' RETURNING id")
+    before = conversation.query("SELECT count(*) FROM entities")
+    conversation.send_whatsapp("Note it.", "m1")
+    conversation.model.script = [tool_call("create_entity", **arguments), text_answer("Which state?")]
+    conversation.run_turn()
+    assert conversation.query("SELECT id FROM approvals") == []
+    assert problem in str(conversation.model.requests[-1].messages[-1])
+    conversation.send_whatsapp("Note a risk.", "m2")
+    fine: dict[str, Json] = {"severity": "low", "state": "open", "owner": "Jo"}
+    conversation.model.script = [tool_call("create_entity", kind="risk", name="Ties", properties=fine)]
+    conversation.run_turn()
+    assert conversation.query("SELECT state FROM approvals") == [("asked",)]
+    assert conversation.query("SELECT count(*) FROM entities") == before
+
+
+def test_what_the_same_round_changed_is_said_above_the_question(asking: ApprovalHarness) -> None:
+    conversation = asking.conversation
+    ((handle,),) = conversation.query(
+        "SELECT 'task/' || e.key FROM entities e JOIN entity_types t ON t.id = e.type_id AND t.key = 'task' LIMIT 1"
+    )
+    conversation.send_whatsapp("Note it, and page the foreman.", "m1")
+    change = tool_call("update_entity", "a", entity=handle, properties={"note": "waits for the ties"})
+    conversation.model.script = [[*text_answer("I do both."), *change, *tool_call("page", "b", message="north")]]
+    conversation.run_turn()
+    assert asking.replies()[-1].startswith(f"I do both.\n\nDone: {handle} (note).\n\nShall I do this?\n\nPage:")

@@ -71,6 +71,8 @@ def require_records(principal: Principal, tx: Transaction, handles: Sequence[str
 
 def request_embedding(context: ToolContext, embedder_queue: DelayedQueue) -> None:
     """Have what was just committed embedded; the sweep does it when the queue is away."""
+    if context.is_rehearsal:
+        return
     try:
         scheduling.wake_embedder(embedder_queue, context.principal.tenant_id)
     except QueueUnavailable as error:

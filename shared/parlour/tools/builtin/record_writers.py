@@ -62,7 +62,7 @@ def create_entity(embedding: DelayedQueue) -> BuiltinTool:
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         drafts = create_requests.parse_create_requests(arguments)
         with translate_errors():
-            made = context.database.run(context.principal, lambda tx: _create_all(context, tx, drafts))
+            made = context.write(lambda tx: _create_all(context, tx, drafts))
         request_embedding(context, embedding)
         return made.to_json()
 
@@ -97,9 +97,7 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
         if "sources" in patch.properties:
             raise InvalidArguments("properties.sources: what a record was taken from is not changed afterwards")
         with translate_errors():
-            before, after = context.database.run(
-                context.principal, lambda tx: _update(context, tx, handle, patch, text)
-            )
+            before, after = context.write(lambda tx: _update(context, tx, handle, patch, text))
         request_embedding(context, embedding)
         # What a change came to, so that the reply can say it.
         changed_text = bool(text)
@@ -132,7 +130,7 @@ def link_entities(embedding: DelayedQueue) -> BuiltinTool:
             raise InvalidArguments("links: say at least one, as {from, relation, to}")
         act = _unlink if arguments.get("remove") is True else _link
         with translate_errors():
-            done = context.database.run(context.principal, lambda tx: act(context, tx, links))
+            done = context.write(lambda tx: act(context, tx, links))
         request_embedding(context, embedding)
         return done
 
