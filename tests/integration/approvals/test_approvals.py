@@ -625,7 +625,7 @@ def test_what_the_same_round_changed_is_said_above_the_question(asking: Approval
         "SELECT 'task/' || e.key FROM entities e JOIN entity_types t ON t.id = e.type_id AND t.key = 'task' LIMIT 1"
     )
     conversation.send_whatsapp("Note it, and page the foreman.", "m1")
-    change = tool_call("update_entity", "a", entity=handle, properties={"note": "waits for the ties"})
+    change = tool_call("update_entity", "a", entity=str(handle), properties={"note": "waits for the ties"})
     conversation.model.script = [[*text_answer("I do both."), *change, *tool_call("page", "b", message="north")]]
     conversation.run_turn()
     assert asking.replies()[-1].startswith(f"I do both.\n\nDone: {handle} (note).\n\nShall I do this?\n\nPage:")
