@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.conversations import store
-from parlour.conversations.outgoing_links import LinkFilter
+from parlour.conversations.outgoing_links import LinkFilter, filter_links
 from parlour.conversations.rows import AgentState, Event, Lease, OpenTurn, StopCause
 from parlour.conversations.turn_stop import TurnStop
 from parlour.conversations.turn_views import session_reader
@@ -20,6 +20,9 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 
 _MIN_FLUSH_INTERVAL, _MAX_FLUSH_INTERVAL = timedelta(milliseconds=100), timedelta(seconds=2)
+
+#: Events that name records; a name may be an address, written by anybody.
+_NAMING_KINDS = frozenset({"operation", "entity_patch"})
 
 #: How long reasoning is gathered before it is committed.
 _REASONING_FLUSH_INTERVAL = timedelta(seconds=1)
@@ -104,7 +107,20 @@ class EventFeed:
             if kind == "text_reset":
                 self.link_filter.reset()
             self.finish_text()
-            self._pending_events.append((kind, payload))
+            shown = self._filter_names(payload) if kind in _NAMING_KINDS else payload
+            self._pending_events.append((kind, shown))
+
+    def _filter_names(self, payload: JsonObject) -> JsonObject:
+        """Return the payload with names of records and documents as the titles of sources are shown."""
+        hosts = self.link_filter.allowed_hosts
+        shown: JsonObject = {}
+        for key, value in payload.items():
+            if isinstance(value, dict) and key != "properties":
+                shown[key] = self._filter_names(value)
+            else:
+                is_name = key == "entity_name" and isinstance(value, str)
+                shown[key] = filter_links(str(value), hosts).text if is_name else value
+        return shown
 
     def set_state(self, state: AgentState) -> None:
         """Have it told what the agent does, if that is new."""
