@@ -73,6 +73,17 @@ def test_a_new_record_is_told_by_its_name_and_as_it_is_stored(writing: Conversat
     assert order[at : at + 4] == ["tool_result", "operation", "operation", "entity_patch"]
 
 
+def test_an_address_in_a_records_name_is_no_link_in_events(writing: ConversationHarness) -> None:
+    name = "Scour, see https://evil.example/SECRET"
+    call = tool_call("create_entity", kind="risk", name=name, properties=RISK)
+    writing.model.script = [call, text_answer("Noted.")]
+    writing.run_turn()
+    payloads = writing.query("SELECT payload FROM events WHERE kind IN ('operation', 'entity_patch')")
+    names = [payload["entity_name"] for (payload,) in payloads]  # type: ignore[index]
+    assert names == ["Scour, see evil[.]example"] * 3  # begun, done, and as it is stored
+    assert writing.query("SELECT name FROM entities WHERE name LIKE 'Scour%'") == [(name,)]
+
+
 def test_a_change_is_told_and_what_changed_nothing_is_not(writing: ConversationHarness) -> None:
     writing.model.script = [
         tool_call("update_entity", "a", entity="milestone/M1", name="Steel stands"),
