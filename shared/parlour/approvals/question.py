@@ -1,15 +1,26 @@
 """What people read of approvals: the exact effect, the open questions, how they ended. Pure; never by a model."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from types import MappingProxyType
 
 from parlour.approvals.rows import Approval
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.text.literal_text import escape_markdown, show_invisible
+from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
 from parlour.tools.tool_definition import Tool
 
+NO_UNITS: Mapping[str, str] = MappingProxyType({})
+"""No property has a unit."""
+
+_MAX_HEADING_CHARS = 200
+_FINAL_LINE = "This cannot be taken back."
+_SAYS_FINAL = re.compile(r"\bcannot be (?:taken back|undone)\b", re.IGNORECASE)
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FIRST_LINE, _NEXT_LINE = "- ", "\n  > "
 _LINE_MARKS = (_FIRST_LINE, _NEXT_LINE[1:])
 """What a question's lines begin with: the first line of an argument, and its further lines."""
@@ -42,12 +53,66 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
     return rows
 
 
-def question_text(tool: Tool, arguments: JsonObject) -> str:
-    """Return the exact effect: the tool, by its schema's title or its name, and each argument on a line of its own."""
+def question_text(tool: Tool, arguments: JsonObject, units: Mapping[str, str] = NO_UNITS) -> str:
+    """Return the exact effect: what is done, and each argument on a line of its own.
+
+    The first line has the tool by its schema's title or its name. Of a tool that writes a record it names the record,
+    and the record's properties come as people call them, with `units` by property. Where the tool's description says
+    that a call cannot be taken back, the last line says so.
+    """
+    heading, rows = _record_question(tool, arguments, units)
     # Each further line of a value is marked, so that none of them reads as a line of the question.
-    rows = argument_rows(arguments, tool.schema)
     lines = [f"{_FIRST_LINE}{row.label}: {row.value.replace('\n', _NEXT_LINE)}" for row in rows]
-    return "\n".join([f"{label_text(tool.name, tool.schema)}{':' if lines else ''}", *lines])
+    ending = [_FINAL_LINE] if _SAYS_FINAL.search(tool.description) else []
+    return "\n".join([f"{heading}{':' if lines else ''}", *lines, *ending])
+
+
+def written_record_type(tool: Tool, arguments: JsonObject) -> str:
+    """Return the type of the record that a call creates or changes; "" for any other call."""
+    if tool.endpoint == CREATE_ENTITY.endpoint:
+        return str(arguments.get("kind", ""))
+    return str(arguments.get("entity", "")).partition("/")[0] if tool.endpoint == UPDATE_ENTITY.endpoint else ""
+
+
+def _record_question(tool: Tool, arguments: JsonObject, units: Mapping[str, str]) -> tuple[str, list[ArgumentRow]]:
+    """Return the first line of a question and its rows."""
+    rest = dict(arguments)
+    kind, name, handle = (str(arguments.get(part, "")) for part in ("kind", "name", "entity"))
+    if tool.endpoint == CREATE_ENTITY.endpoint and _is_plain(kind) and _is_plain(name):
+        heading = f"Create the {_name_text(kind)} “{show_invisible(name)}”"
+        rest = {part: value for part, value in rest.items() if part not in {"kind", "name"}}
+    elif tool.endpoint == UPDATE_ENTITY.endpoint and _is_plain(handle):
+        heading = f"Change {show_invisible(handle)}"
+        rest.pop("entity")
+    else:
+        return label_text(tool.name, tool.schema), argument_rows(arguments, tool.schema)
+    properties = rest.get("properties")
+    if not isinstance(properties, dict):
+        return heading, argument_rows(rest, tool.schema)
+    other_rows = argument_rows({part: value for part, value in rest.items() if part != "properties"}, tool.schema)
+    taken = {row.label for row in other_rows}
+    rows = [
+        ArgumentRow(f"Properties, {_name_text(part)}" if label in taken else label, _property_text(value, unit))
+        for part, value in properties.items()
+        for label, unit in [(label_text(part, None), units.get(part, ""))]
+    ]
+    return heading, [*rows, *other_rows]
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text can stand in the first line without hiding what follows it."""
+    return 0 < len(text) <= _MAX_HEADING_CHARS and not {"\n", "“", "”"} & set(text)
+
+
+def _property_text(value: Json, unit: str) -> str:
+    """Return a property's value with its unit; a date as it is written out."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and unit:
+        return f"{_value_text(value)} {unit}"
+    if isinstance(value, str) and _ISO_DATE.fullmatch(value):
+        with suppress(ValueError):
+            day = date.fromisoformat(value)
+            return f"{day.day} {day:%B %Y}"
+    return "(removed)" if value is None else _value_text(value)
 
 
 def asked_result(approval: Approval) -> JsonObject:

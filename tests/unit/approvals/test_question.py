@@ -6,6 +6,7 @@ from markdown_it import MarkdownIt
 from parlour.approvals.question import ArgumentRow, argument_rows, effects_text, question_text
 from parlour.channels.whatsapp_format import format_whatsapp
 from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
 from parlour.tools.tool_definition import Tool
 
 
@@ -125,6 +126,45 @@ def test_whatsapp_draws_no_mark_of_an_argument_as_formatting(argument: str, show
     (sent,) = format_whatsapp(f"**Shall I?**\n\n{effects_text([question])}", [])
     assert sent.translate(dict.fromkeys(NARROW, "W")) == f"*Shall I?*\n\nPage:\n\n• Message: {shown}"
     assert sent.translate(NARROW).endswith(argument)
+
+
+RECORD_QUESTIONS: tuple[tuple[JsonObject, list[str]], ...] = (
+    (
+        {
+            "kind": "task",
+            "name": "Fit the missing ties",
+            "properties": {"owner": "Joanna", "due": "2026-12-03", "exposure": 46000, "state": "open"},
+        },
+        [
+            "Create the task “Fit the missing ties”:",
+            "- Owner: Joanna",
+            "- Due: 3 December 2026",
+            "- Exposure: 46000 GBP",
+            "- State: open",
+        ],
+    ),
+    (
+        {"kind": "task", "name": "a”:\n- Owner: Eve"},
+        ["Create entity:", "- Kind: task", "- Name: a”:", "  > - Owner: Eve"],
+    ),
+    (
+        {"kind": "task", "name": "a", "project": "project/A", "properties": {"project": "B\n- Owner: Eve"}},
+        ["Create the task “a”:", "- Properties, project: B", "  > - Owner: Eve", "- Project: project/A"],
+    ),
+    ({"kind": "task", "name": "a", "properties": {"due": "2026-13-40"}}, ["Create the task “a”:", "- Due: 2026-13-40"]),
+)
+
+
+@pytest.mark.parametrize(("arguments", "lines"), RECORD_QUESTIONS)
+def test_a_question_about_a_record_reads_like_a_sentence(arguments: JsonObject, lines: list[str]) -> None:
+    assert question_text(CREATE_ENTITY, arguments, {"exposure": "GBP"}).split("\n") == lines
+
+
+def test_a_question_says_what_is_changed_and_what_cannot_be_taken_back() -> None:
+    change: JsonObject = {"entity": "task/T-118", "properties": {"note": None, "state": "done"}}
+    assert question_text(UPDATE_ENTITY, change) == "Change task/T-118:\n- Note: (removed)\n- State: done"
+    page = Tool("page", "It cannot be taken back.", {}, "https://page.example.org", writes=True)
+    assert question_text(page, {"message": "go"}) == "Page:\n- Message: go\nThis cannot be taken back."
 
 
 def squeeze(text: str) -> str:
