@@ -96,10 +96,10 @@ class MediaFetcher:
             return False
         if {"stored", "refused"} & set(found.media):
             return "stored" in found.media
-        left = seconds_left()
-        if left < _MIN_SECONDS_LEFT:
+        remaining = seconds_left()
+        if remaining < _MIN_SECONDS_LEFT:
             raise ProviderUnavailable("there is no time left to fetch a file")
-        until = self._clock() + min(FETCH_TIMEOUT_SECONDS, left - _MIN_SECONDS_LEFT / 2)
+        until = self._clock() + min(FETCH_TIMEOUT_SECONDS, remaining - _MIN_SECONDS_LEFT / 2)
         try:
             outcome, file = self._fetch_and_put(principal, found, now, until)
         except AccessRefused:

@@ -35,7 +35,7 @@ class QueueMessage:
     Both are hashed before they are sent, so that any text will do and no phone number reaches the queue's
     metadata; SQS forgets a de-duplication id after five minutes, so it only ever saves work.
 
-    is_checked  whether a check of its work is sent already (`jobs.checked_queue`).
+    is_checked  whether a check of its work is sent already; a `CheckedQueue` sends none then.
     """
 
     body: JsonObject

@@ -1,7 +1,7 @@
 """A queue whose work is checked seconds after it was sent, for a worker that dies before its first renewal.
 
 Such a worker's message waits for the queue's visibility timeout, which is minutes. The check is a wake-up: the sweep
-finds the work's row in `work_due`, and sends the work again if nobody has a lease on it.
+finds the work's row in `work_due`, and sends the work again if no worker has a lease on it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

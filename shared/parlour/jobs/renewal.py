@@ -1,7 +1,7 @@
 """Renewal of what a worker holds, its queue messages and its lease: a dead worker renews nothing, and others go on.
 
 A queue's visibility timeout is longer than its function may run. A worker replaces it at once by a few seconds, and
-renews those for as long as it lives. So a dead worker's message comes back by itself, and its FIFO group goes on.
+renews those for as long as it lives. So a dead worker's message comes back by itself, and its FIFO group continues.
 """
 
 import threading

@@ -170,7 +170,7 @@ def test_a_slow_sender_is_left_alone_for_as_long_as_it_lives(
 ) -> None:
     monkeypatch.setattr(renewal, "RENEWAL_SECONDS", 0.01)
     outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
-    begun, other = outbox_harness.now, Phone()
+    begun, second_phone = outbox_harness.now, Phone()
     first_end = begun + timedelta(seconds=3)
 
     def find_lease_end() -> datetime:
@@ -182,11 +182,11 @@ def test_a_slow_sender_is_left_alone_for_as_long_as_it_lives(
         while find_lease_end() <= first_end and time.monotonic() < deadline:
             time.sleep(0.01)
         with pytest.raises(LeaseHeld):
-            sending(outbox_harness, other, outbox_id, first_end)
+            sending(outbox_harness, second_phone, outbox_id, first_end)
 
     phone.on_asked = send_again_after_a_renewal
     assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
-    assert other.asked == 0
+    assert second_phone.asked == 0
 
 
 def test_a_busy_provider_leaves_the_reply_pending_and_the_next_try_sends_it(
