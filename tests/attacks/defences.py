@@ -47,7 +47,6 @@ def _let_everybody_write(_desk: ConversationHarness, stack: ExitStack) -> None:
         stack.enter_context(patch.object(module, "require_change_rights", lambda *_: None))
     stack.enter_context(patch.object(crud, "require_creation_rights", lambda *_: None))
     stack.enter_context(patch.object(effects, "has_write_rights", lambda *_: True))
-    stack.enter_context(patch.object(access.Access, "can_write_with", lambda *_: True))
 
 
 def _show_unverified(desk: ConversationHarness, _stack: ExitStack) -> None:

@@ -23,11 +23,10 @@ COUNTED_MESSAGES, MAX_HANDOFFS = 20, 4
 
 def hand_off_tool(targets: Sequence[HandoffTarget]) -> Tool:
     """Return the tool as this agent has it: only the bindings that it may hand over to are in its schema."""
-    known = "; ".join(f"{one.slug}: {one.display_name}" for one in targets)
     return Tool(
         HAND_OFF,
-        "Hand this conversation to another desk, when the request is its job or the user asks for it. It answers from "
-        f"the user's next message on; tell the user so. {known}.",
+        "Hand this conversation to another desk, which then answers the user's message at once. Tell the user only "
+        "that.",
         {
             "type": "object",
             "properties": {
@@ -36,7 +35,7 @@ def hand_off_tool(targets: Sequence[HandoffTarget]) -> Tool:
                 "brief": {
                     "type": "string",
                     "maxLength": MAX_BRIEF_CHARS,
-                    "description": "What that desk must know: request, findings, open points. At most 200 words.",
+                    "description": "Request, findings and open points, in at most 200 words.",
                 },
             },
             "required": ["to", "reason", "brief"],

@@ -15,12 +15,13 @@ from parlour.conversations import (
     message_joining,
     store,
 )
+from parlour.conversations.abilities import abilities_of
 from parlour.conversations.handoff_rules import HAND_OFF, hand_off_tool
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra.errors import Misconfigured, NotFound
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import JsonObject, digest_of_texts
 from parlour.infra.postgres import Transaction
 from parlour.models import model_routing
 from parlour.principal import Principal
@@ -39,11 +40,12 @@ from parlour.prompts.ledger.prompt_builder import (
 )
 from parlour.prompts.ledger.prompt_record import PromptInputs
 from parlour.records.linked_records import FocusRecord, LinkedRecordsCache, read_focus_record
+from parlour.records.type_lines import KnownTypes
 from parlour.tenancy import bindings, users
 from parlour.tenancy.access import Access
 from parlour.tenancy.bindings import Persona
 from parlour.text.token_counter import TokenCounter
-from parlour.tools import calls
+from parlour.tools import calls, effects
 from parlour.tools.builtin.definitions import ASK_A_PERSON
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.registry import parse_tools
@@ -120,9 +122,8 @@ def load_turn(
     all_tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
     if persona.handoff_targets:
         all_tools = sorted([*all_tools, hand_off_tool(persona.handoff_targets)], key=lambda tool: tool.name)
-    # An agent that may not act explains what it would do; a person without rights to write is not offered to.
-    may_offer = access.can_write_with if persona.agent.can_act else lambda _name: True
-    tools = [tool for tool in all_tools if not tool.writes or may_offer(tool.name)]
+    refused = _refused_tools(persona, access, all_tools)
+    tools = [tool for tool in all_tools if tool.name not in refused]
     about = _load_focus_record(tx, principal, lease, persona, dependencies.linked_records_cache, now)
     read = _TurnLoader(
         tx,
@@ -132,6 +133,7 @@ def load_turn(
         turn_context.input_messages,
         persona,
         tools,
+        _tier_items(persona, access, tools, refused),
         about,
         _first_model(persona, dependencies.models),
         read_in_own_transaction,
@@ -164,6 +166,7 @@ class _TurnLoader:
     input_messages: Sequence[InboundMessage]
     persona: Persona
     tools: Sequence[Tool]
+    tier_items: Sequence[Item]
     focus_record: FocusRecord | None
     model: str
     read_in_own_transaction: ReadInOwnTransaction
@@ -225,7 +228,7 @@ class _TurnLoader:
             self.turn.frozen_at,
             self.principal.clearance,
             self.model,
-            _prompt_versions(self.persona, self.tools, self.lease),
+            _prompt_versions(self.persona, self.tools, self.tier_items, self.lease),
             has_restricted_source=is_gone or before.has_withholding_changed,
         )
         known = memory_writes.recall_memories(
@@ -235,7 +238,7 @@ class _TurnLoader:
         materials = PromptMaterials(
             turn_number=self.turn.number,
             tools=tuple(tool.definition_json for tool in self.tools),
-            tiers=_tier_items(persona, self.tools),
+            tiers=[*self.tier_items],
             floating_instructions=tiers.floating_instructions(persona.agent),
             reminders=(*persona.agent.reminders, *_handed_back_instruction(self.lease)),
             turn_metadata=turn_metadata.render_turn_metadata(
@@ -336,10 +339,14 @@ def _acting_tools(tools: Sequence[Tool]) -> tuple[str, ...]:
     return tuple(tool.name for tool in tools if tool.writes or tool.heavy or tool.name in {HAND_OFF, ASK_A_PERSON.name})
 
 
-def _prompt_versions(persona: Persona, tools: Sequence[Tool], lease: Lease) -> JsonObject:
-    """Return what a cached prompt depends on; another desk than the door's is named, as versions do not tell it."""
+def _prompt_versions(persona: Persona, tools: Sequence[Tool], tier_items: Sequence[Item], lease: Lease) -> JsonObject:
+    """Return what a cached prompt depends on; another desk than the door's is named, as versions do not tell it.
+
+    The text of the tiers also depends on the record types and on the user's rights.
+    """
     desk: JsonObject = {"desk": persona.binding.slug} if lease.was_handed_over else {}
-    return {**persona.versions, **desk, "tool_names": [tool.name for tool in tools]}
+    text = digest_of_texts(tuple(item.text for item in tier_items))
+    return {**persona.versions, **desk, "tool_names": [tool.name for tool in tools], "tiers": text}
 
 
 def link_hosts(settings: JsonObject) -> frozenset[str]:
@@ -365,10 +372,26 @@ def _handed_back_instruction(lease: Lease) -> tuple[str, ...]:
     return (f"A person of the team answered here and handed back to you, with this instruction: {lease.instruction}",)
 
 
-def _tier_items(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
-    """Layer 1, a section for each tier."""
-    uses = tiers.tool_access([tool.writes for tool in tools])
-    parts = tiers.render_tier_texts(persona.human, persona.team, persona.agent, uses, persona.handoff_targets)
+def _refused_tools(persona: Persona, access: Access, tools: Sequence[Tool]) -> list[str]:
+    """Return the names of the tools that the user has no rights for.
+
+    An agent that may not act has none: it explains what it would do with its tools.
+    """
+    if not persona.agent.can_act:
+        return []
+    return [tool.name for tool in tools if not effects.has_write_rights(access.principal_for(tool.name), tool)]
+
+
+def _tier_items(persona: Persona, access: Access, tools: Sequence[Tool], refused_tools: Sequence[str]) -> list[Item]:
+    """Return layer 1, a section for each tier: the same bytes for all users with the same rights."""
+    abilities = abilities_of(
+        {tool.name: tool.writes for tool in tools},
+        KnownTypes.parse(persona.record_types_json),
+        is_unverified=access.principal.write_rights == "own",
+        refused_tools=refused_tools,
+        handoff_targets=persona.handoff_targets,
+    )
+    parts = tiers.render_tier_texts(persona.human, persona.team, persona.agent, abilities)
     human, team, agent = persona.human, persona.team, persona.agent
     rows = (
         (SourceKind.HUMAN, Source("humans", str(human.id), human.version), human.display_name),

@@ -15,7 +15,7 @@ from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.record_events import EventList, record_events
 from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
-from parlour.infra.errors import ModelError, ToolCancelled, ToolNotAvailable
+from parlour.infra.errors import ModelError, ToolCancelled
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
@@ -124,7 +124,7 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
             and not effects.has_write_rights(loaded_turn.access.principal_for(tool.name), tool)
             and (step, request.call_id) not in turn_context.unfinished_calls
         ):
-            result = error_result(ToolNotAvailable(effects.NOT_ALLOWED))
+            result = error_result(effects.not_allowed(loaded_turn.access.principal))
             _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
         elif (
             tool is not None

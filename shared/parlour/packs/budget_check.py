@@ -1,9 +1,11 @@
 """Whether what every prompt of a binding holds (layers 0 and 1) fits its budget, before it is put in force. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from parlour.conversations.abilities import abilities_of
 from parlour.conversations.handoff_rules import hand_off_tool
 from parlour.infra.errors import PackProblem
 from parlour.infra.json_values import JsonObject, canonical_json
@@ -16,6 +18,7 @@ from parlour.packs.tool_definitions import to_tool_definition
 from parlour.prompts.assembly import budget, tiers
 from parlour.prompts.assembly.budget import BudgetProfile
 from parlour.prompts.assembly.segment import Layer
+from parlour.records.type_lines import KnownTypes
 from parlour.tenancy import persona
 
 type TokenCounter = Callable[[str], int]
@@ -78,13 +81,14 @@ def _problem_at(pack: Pack, file: str, place: FieldPath, message: str) -> PackPr
 def _tokens_by_tier(pack: Pack, binding: Binding, measure: TokenCounter) -> dict[str, int]:
     """Tokens of each tier: what the text grows by when it is there."""
     human, team, agent = pack.humans[binding.human], pack.teams[binding.team], pack.agents[binding.agent]
-    uses, targets = _tool_uses(pack, agent), _handoff_targets(pack, binding)
-    whole = measure(_render_persona(human, team, agent, uses, targets))
+    abilities = _abilities(pack, binding)
+    whole = measure(_render_persona(human, team, agent, abilities))
     bare_agent = Agent(display_name="-", model_routing=agent.model_routing)
     return {
-        "human": whole - measure(_render_persona(Human(display_name="-"), team, agent, uses, targets)),
-        "team": whole - measure(_render_persona(human, Team(display_name="-"), agent, uses)),
-        "agent": whole - measure(_render_persona(human, team, bare_agent, uses, targets)),
+        "human": whole - measure(_render_persona(Human(display_name="-"), team, agent, abilities)),
+        "team": whole
+        - measure(_render_persona(human, Team(display_name="-"), agent, replace(abilities, handoff_targets=()))),
+        "agent": whole - measure(_render_persona(human, team, bare_agent, abilities)),
     }
 
 
@@ -105,31 +109,35 @@ def _handoff_targets(pack: Pack, binding: Binding) -> list[persona.HandoffTarget
     ]
 
 
-def _tool_uses(pack: Pack, agent: Agent) -> tiers.ToolAccess:
-    return tiers.tool_access([pack.tools[name].writes for name in agent.tools])
+def _abilities(pack: Pack, binding: Binding) -> tiers.Abilities:
+    """Return what the binding's agent can do for somebody with every right: with the most rules in its prompt."""
+    types = {key: _properties_of(one) for key, one in pack.entity_types.items()}
+    relations = {link.relation for record in pack.records.values() for link in record.links}
+    tools = {name: pack.tools[name].writes for name in pack.agents[binding.agent].tools}
+    return abilities_of(
+        tools, KnownTypes(types, sorted(relations)), is_unverified=True, handoff_targets=_handoff_targets(pack, binding)
+    )
+
+
+def _properties_of(record_type: EntityType) -> JsonObject:
+    properties = to_row(record_type)["properties"]
+    return properties if isinstance(properties, dict) else {}
 
 
 def _persona_text(pack: Pack, binding: Binding) -> str:
     agent = pack.agents[binding.agent]
     human, team = pack.humans[binding.human], pack.teams[binding.team]
-    return _render_persona(human, team, agent, _tool_uses(pack, agent), _handoff_targets(pack, binding))
+    return _render_persona(human, team, agent, _abilities(pack, binding))
 
 
-def _render_persona(
-    human: Human,
-    team: Team,
-    agent: Agent,
-    uses: tiers.ToolAccess,
-    handoff_targets: Sequence[persona.HandoffTarget] = (),
-) -> str:
+def _render_persona(human: Human, team: Team, agent: Agent, abilities: tiers.Abilities) -> str:
     """All that the persona has every prompt say, also where the agent's instructions float."""
     machinery = persona.Agent(id=_NO_ID, slug="-", version=1, **_row_columns(agent))
     text = tiers.render_tiers(
         persona.Human(id=_NO_ID, slug="-", version=1, **_row_columns(human)),
         persona.Team(id=_NO_ID, slug="-", version=1, **_row_columns(team)),
         machinery,
-        uses,
-        handoff_targets,
+        abilities,
     )
     return "\n\n".join(part for part in (text, tiers.floating_instructions(machinery)) if part)
 

@@ -54,10 +54,6 @@ class Access:
         """Return the principal that a tool acts for."""
         return replace(self.principal, writes=self.tool_writes.get(tool_name, self.principal.writes))
 
-    def can_write_with(self, tool_name: str) -> bool:
-        """Whether a tool that writes may be used at all."""
-        return self.principal_for(tool_name).write_rights != "none"
-
 
 def compute_access(
     user: User, binding: Binding, *, can_act: bool = True, phone_roles: Collection[str] | None = None

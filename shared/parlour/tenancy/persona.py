@@ -125,9 +125,11 @@ class HandoffTarget:
 class Persona:
     """What a turn needs of a binding, as it was at one moment.
 
-    user             the person in the conversation, where one was looked up and exists.
-    tools            the agent's tool rows, as JSON.
-    handoff_targets  the active bindings that its team and its binding allow.
+    user               the person in the conversation, where one was looked up and exists.
+    tools_json         the agent's tool rows.
+    record_types_json  the rows of the record types and the relations of the pack's links; "" for an agent without tools
+                       for records.
+    handoff_targets    the active bindings that its team and its binding allow.
     """
 
     tenant: Tenant
@@ -138,6 +140,7 @@ class Persona:
     user: User | None = None
     last_record_write: str | None = None
     tools_json: str = ""
+    record_types_json: str = ""
     handoff_targets: tuple[HandoffTarget, ...] = ()
 
     @property

@@ -117,8 +117,9 @@ SELECT s.name, s.reference,
 
 -- name: find_persona
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
--- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of
--- whoever wrote the tenant's records last, where it covers all that this transaction sees.
+-- change seldom, and the same text is read once. With them the types of records that the agent can read or write, and
+-- the relations of the pack's links that the user may see (found one by one in their index); the user who talks to it, if one is named; and the
+-- mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
 SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a, 'handoff_targets', (
            SELECT json_agg(json_build_object('slug', o.slug, 'display_name', o.display_name, 'role', other.role)
                            ORDER BY o.slug COLLATE "C")
@@ -130,6 +131,31 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
           FROM tools one
           LEFT JOIN secrets s ON s.tenant_id = one.tenant_id AND s.name = one.auth
          WHERE one.name = ANY(a.tools)) AS tools_json,
+       CASE WHEN a.tools && ARRAY['create_entity', 'link_entities', 'list_entities', 'update_entity'] THEN (
+           SELECT json_build_object('types', (
+                      SELECT json_agg(json_build_object('key', k.key, 'properties', k.properties, 'is_built_in', EXISTS (
+                                          SELECT FROM config_versions v
+                                           WHERE (v.kind, v.config_id, v.version, v.created_by)
+                                                 = ('entity_type', k.id, k.version, 'system'))) ORDER BY k.key COLLATE "C")
+                        FROM entity_types k),
+                  'relations', (
+                      WITH RECURSIVE known AS (
+                          (SELECT d.relation FROM edges d WHERE d.created_by = '' ORDER BY d.relation LIMIT 1)
+                          UNION ALL
+                          SELECT (SELECT d.relation FROM edges d WHERE d.created_by = '' AND d.relation > known.relation
+                                   ORDER BY d.relation LIMIT 1)
+                            FROM known WHERE known.relation IS NOT NULL
+                      )
+                      SELECT json_agg(known.relation)
+                        FROM known
+                       WHERE EXISTS (SELECT FROM edges d
+                                       JOIN entities s ON (s.tenant_id, s.id) = (d.tenant_id, d.source_id)
+                                       JOIN entities o ON (o.tenant_id, o.id) = (d.tenant_id, d.target_id)
+                                      WHERE d.relation = known.relation AND d.created_by = ''
+                                        AND s.deleted_at IS NULL AND o.deleted_at IS NULL
+                                        AND GREATEST(s.classification, o.classification)
+                                            <= COALESCE(u.clearance, b.clearance))))::text)
+       END AS record_types_json,
        CASE WHEN pg_current_xact_id_if_assigned() IS NULL
             THEN COALESCE((SELECT transaction_id::text FROM record_writes), '') END AS last_record_write
   FROM bindings b

@@ -69,6 +69,7 @@ class _PersonaRow:
     config: str
     user: JsonObject | None
     tools_json: str | None
+    record_types_json: str | None
     last_record_write: str | None
 
 
@@ -154,6 +155,7 @@ def find_persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Per
         user=_from_json_row(User, row.user) if row.user else None,
         last_record_write=row.last_record_write,
         tools_json=row.tools_json or "",
+        record_types_json=row.record_types_json or "",
         handoff_targets=tuple(HandoffTarget(**one) for one in config["handoff_targets"] or ()),
     )
 

@@ -34,10 +34,20 @@ _MAX_REPEATS = 1
 """How often a call whose outcome is in doubt is made again by one worker, where that is harmless."""
 
 
-NOT_ALLOWED = (
-    "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
-)
-"""What a model is told that asks for a tool which its agent, or the user it talks to, may not use."""
+def not_allowed(principal: Principal) -> ToolNotAvailable:
+    """Return what a model is told that asks for a tool which its agent, or the user it talks to, may not use.
+
+    `principal` has the rights that the user has in general.
+    """
+    if principal.write_rights == "none":
+        return ToolNotAvailable(
+            "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have "
+            "done"
+        )
+    return ToolNotAvailable(
+        "this tool is not for this user; nothing was done. Tell them so, and what you would have done. They may still "
+        "create records, and correct those of their own"
+    )
 
 
 class CallRecorder(Protocol):
@@ -66,7 +76,7 @@ def perform_effect(
         endpoint = get_endpoint(tool, endpoints)
         if state == "reserved":
             if not has_write_rights(context.principal, tool):
-                raise ToolNotAvailable(NOT_ALLOWED)
+                raise not_allowed(context.principal)
             validate_arguments(tool.schema, arguments)
     except ModelError as error:
         return _record_end(context, tool, recorder, *_outcome_if_unreachable(error, tool, state))

@@ -27,6 +27,9 @@ _PORTS = {"https": 443, "http": 80}
 _INVALID_URL_CHARS = re.compile(r"[\s\\\x00-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _FUNCTION_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)+", re.IGNORECASE)
+_CHECKED_KEYWORDS = frozenset({"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"})
+"""Keywords that models of Parlour's own tools do not read: a call that breaks one is told so, and few do."""
+
 _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 
 
@@ -99,8 +102,31 @@ class Tool:
         return self.timeout_seconds or (DEFAULT_HEAVY_SECONDS if self.heavy else DEFAULT_LIGHT_SECONDS)
 
     def to_definition(self) -> JsonObject:
-        """Return the tool as a model reads it."""
-        return {"name": self.name, "description": self.description, "input_schema": self.schema}
+        """Return the tool as a model reads it: without the parts of its schema that only calls are checked by."""
+        hidden = _CHECKED_KEYWORDS if self.scheme == "python" else frozenset()
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": _readable_schema(self.schema, hidden),
+        }
+
+
+def _readable_schema(schema: JsonObject, hidden: frozenset[str]) -> JsonObject:
+    """Return a schema without the hidden keywords, `additionalProperties: false` and an empty `required`."""
+    shown: JsonObject = {}
+    for keyword, value in schema.items():
+        if keyword in hidden or (keyword, value) in (("additionalProperties", False), ("required", [])):
+            continue
+        match keyword, value:
+            case "properties", dict():
+                shown[keyword] = {
+                    name: _readable_schema(one, hidden) if isinstance(one, dict) else one for name, one in value.items()
+                }
+            case "items", dict():
+                shown[keyword] = _readable_schema(value, hidden)
+            case _:
+                shown[keyword] = value
+    return shown
 
 
 def find_problems(tool: Tool) -> list[tuple[str, str]]:

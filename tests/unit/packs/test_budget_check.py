@@ -25,7 +25,7 @@ def test_a_tier_that_is_too_long_is_named_with_its_size() -> None:
 
     assert problem.file == "bindings/front.yaml"
     assert "the limit is 3500" in problem.message
-    assert "human 40" in problem.message
+    assert "human 41" in problem.message
     assert "team 4" not in problem.message
 
 

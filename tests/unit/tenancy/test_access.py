@@ -135,7 +135,6 @@ def test_a_binding_says_what_people_may_change(settings: JsonObject, visitor: st
 
 def test_a_tool_has_rights_of_its_own() -> None:
     access = compute_access(VISITOR, replace(BINDING, tool_writes={"raise_rfi": {"anonymous": "all"}}))
-    assert (access.can_write_with("raise_rfi"), access.can_write_with("update_entity")) == (True, False)
     assert access.principal_for("raise_rfi").writes == "all"
     assert access.principal_for("update_entity").writes == "none"
 
@@ -144,7 +143,7 @@ def test_a_tool_has_rights_of_its_own() -> None:
 def test_an_agent_that_may_not_act_changes_nothing_for_anybody(who: str) -> None:
     binding = replace(BINDING, writes={"anonymous": "all", "verified": "all"}, tool_writes={"t": {"anonymous": "all"}})
     access = compute_access(PEOPLE[who], binding, can_act=False)
-    assert (access.principal.write_rights, access.can_write_with("t")) == ("none", False)
+    assert (access.principal.write_rights, access.principal_for("t").write_rights) == ("none", "none")
 
 
 def test_a_user_with_a_clearance_of_their_own_has_that_one() -> None:

@@ -49,8 +49,8 @@ def _tool(
 
 SEARCH_KNOWLEDGE = _tool(
     "search_knowledge",
-    "Search documents, files, records and past messages. Use it before you state a fact about any of them, and again "
-    "with other words when the results do not answer. Returns numbered documents; cite them as [n].",
+    "Search documents, files, records and past messages: before you state a fact about any of them, and again with "
+    "other words when the results do not answer. Results are numbered; cite them as [n].",
     {
         "query": _text(
             "One question, clear by itself, with names and terms its answer contains.",
@@ -68,9 +68,9 @@ LIST_ENTITIES = _tool(
     "list_entities",
     "List records, last changed first.",
     {
-        "kind": _text("Type, as task, risk, finding, project."),
+        "kind": _text("Type."),
         "project": _text("Handle."),
-        "where": {"type": "object", "description": 'Property values, as {"state": "open"}.'},
+        "where": {"type": "object", "description": "Exact property values of that type."},
         "text": _text("Words of the name."),
         "cursor": _TEXT,
     },
@@ -78,13 +78,13 @@ LIST_ENTITIES = _tool(
 
 GET_ENTITY = _tool(
     "get_entity",
-    "Read records whole.",
+    "Read records with all their properties.",
     {
         "entities": {
             "type": "array",
             "items": _TEXT,
             "maxItems": MAX_READ,
-            "description": "Handles, as risk/R-03.",
+            "description": "Handles.",
         }
     },
     "entities",
@@ -102,26 +102,26 @@ _LINK: JsonObject = {
 
 CREATE_ENTITY = _tool(
     "create_entity",
-    "Create records, when the user asks for it. Give sources whenever it comes from documents.",
+    "Create a record, or several.",
     {
-        "kind": _TEXT,
+        "kind": _text("Type."),
         "name": {**_TEXT, "maxLength": _LONGEST_NAME},
-        "properties": {"type": "object"},
+        "properties": {"type": "object", "description": "By name; those with * must be there."},
         "project": _text("Handle."),
-        "text": _text("A document's Markdown; a project's purpose in the user's own words."),
-        "parent": _text("Document to put a document under."),
+        "text": _text("A document's Markdown, or a project's purpose in the user's words."),
+        "parent": _text("Document above a document."),
         "sources": {
             "type": "array",
             "maxItems": 10,
             "items": {"type": "integer"},
-            "description": "Numbers [n] of the documents it is taken from.",
+            "description": "Numbers [n] of what it is taken from.",
         },
-        "links": {**_LINK, "description": "From it; to: handle, or #2 for the second of this call."},
+        "links": {**_LINK, "description": "To a handle, or #2 for the second of this call."},
         "more": {
             "type": "array",
             "maxItems": MAX_CREATED - 1,
             "items": {"type": "object"},
-            "description": "Others to create with it: same fields; kind and project carry over.",
+            "description": "Further records, with the same fields.",
         },
     },
     "kind",
@@ -146,7 +146,7 @@ UPDATE_ENTITY = _tool(
 
 LINK_ENTITIES = _tool(
     "link_entities",
-    "Link records, as task/T-1 depends_on task/T-2.",
+    "Link records, each from one handle to another.",
     {
         "links": {
             "type": "array",
@@ -167,7 +167,7 @@ RECORD_TOOLS = (SEARCH_KNOWLEDGE, LIST_ENTITIES, GET_ENTITY, CREATE_ENTITY, UPDA
 
 ASK_A_PERSON = _tool(
     "ask_a_person",
-    "Have a person answer: the user wants one or you cannot help.",
+    "Have a person answer: the user wants one, or you cannot help.",
     {"reason": _text("Why.", maxLength=300)},
     "reason",
 )

@@ -17,8 +17,7 @@ _LONGEST_DESCRIPTION = 2_000
 GET_LINKED_ENTITIES = Tool(
     name="get_linked_entities",
     description=(
-        "Tell what a record is linked to, one link away: plans it belongs to, goals it supports, what it depends on, "
-        "documents, risks. outgoing: the link runs from this record; incoming: to it."
+        "Tell what a record is linked to, one link away. outgoing: the link runs from this record; incoming: to it."
     ),
     schema={
         "type": "object",

@@ -10,6 +10,9 @@ from parlour.records.record_links import Link
 UNVERIFIED_NOTE = "written by the user; nobody has checked it"
 """What a model is told of a record that no member has accepted."""
 
+UNVERIFIED_VISIBILITY = "this user only, until a member of the team accepts it"
+"""Who sees a record that no member has accepted, as the result of a write says it."""
+
 _LONGEST_VALUE = 80
 """Characters of a property in a list; a record that is read whole has all of them."""
 
@@ -33,7 +36,12 @@ def full_record(entity: Record, property_names: Sequence[str] = ()) -> JsonObjec
 
 def record_reference(entity: Record) -> JsonObject:
     """Return a new record as later calls and the reply need it."""
-    return {"entity": entity.handle, "name": entity.name}
+    return {"entity": entity.handle, "name": entity.name} | visibility(entity)
+
+
+def visibility(entity: Record) -> JsonObject:
+    """Return who sees a record that was written just now, where that is not everybody with its clearance."""
+    return {"visible_to": UNVERIFIED_VISIBILITY} if entity.unverified_by else {}
 
 
 def link_json(edge: Link) -> JsonObject:

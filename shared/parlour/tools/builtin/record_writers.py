@@ -112,6 +112,7 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
         if before.name != after.name:
             changed["name"] = {"was": before.name, "is": after.name}
         told: JsonObject = {"entity": after.handle, "name": after.name, "version": after.version, "changed": changed}
+        told |= record_json.visibility(after)
         if changed_text:
             told["text"] = "written"
         return told if changed or changed_text else {**told, "note": "It was so already."}

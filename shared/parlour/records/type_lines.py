@@ -1,0 +1,94 @@
+"""What models read of the record types: a line for each with its properties, and the relations of links. Pure."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.records.built_in_types import BUILT_IN_TYPES, CONVERSATION_TYPE
+from parlour.records.properties import choices_of
+
+_MAX_TYPES = 12
+"""Types with a line of their own; further ones are named only."""
+
+_MAX_PROPERTIES, _MAX_CHOICES, _MAX_RELATIONS = 12, 8, 24
+_GENERAL_RELATIONS = ("contains", "depends_on", "references", "relates_to")
+"""Relations that fit records of every pack; the rest of the catalogue is accepted, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTypes:
+    """The types that a tenant's packs define, and what their links say.
+
+    properties  by the type's key, as `properties.py` describes them.
+    relations   those of the pack's links.
+    """
+
+    properties: Mapping[str, JsonObject] = field(default_factory=dict)
+    relations: Sequence[str] = ()
+
+    @classmethod
+    def parse(cls, rows: str) -> "KnownTypes":
+        """Read {"types": [{"key", "properties", "is_built_in"}], "relations": [name]}; "" has none."""
+        found = json.loads(rows or "{}")
+        own = {one["key"]: one["properties"] for one in found.get("types") or () if not one["is_built_in"]}
+        return cls(own, tuple(found.get("relations") or ()))
+
+
+def render_type_lines(known: KnownTypes, *, can_filter: bool, can_link: bool) -> list[str]:
+    """Return the lines: the pack's types with their properties, the built-in ones too where the pack has none.
+
+    can_filter  whether an example of a filter is given.
+    can_link    whether the relations are listed.
+    """
+    built_in = {key: kind.properties for key, kind in BUILT_IN_TYPES.items() if key != CONVERSATION_TYPE}
+    described = dict(sorted((known.properties or built_in).items()))
+    shown = dict(list(described.items())[:_MAX_TYPES])
+    named = sorted({*built_in, *described} - shown.keys())
+    first = next(iter(shown))
+    lines = [
+        f"Handles are type/key, as {first}/KEY. Types and properties (* required, dates as 2026-02-17, numbers without "
+        "unit):",
+        *(f"- {key}: {', '.join(_properties(properties))}" for key, properties in shown.items()),
+        *([f"- also: {', '.join(named)}"] if named else []),
+    ]
+    if can_filter and (example := _filter_example(shown)):
+        lines.append(example)
+    if can_link:
+        relations = dict.fromkeys((*known.relations[:_MAX_RELATIONS], *_GENERAL_RELATIONS))
+        lines.append(f"Relations: {', '.join(relations)}.")
+    return lines
+
+
+def _properties(properties: JsonObject) -> Iterator[str]:
+    """Return a type's properties, the required ones first: the database has no order of its own."""
+    definitions = {name: one for name, one in properties.items() if isinstance(one, dict)}
+    ranked = sorted(definitions, key=lambda name: (not definitions[name].get("required"), name))
+    yield from (_property(name, definitions[name]) for name in ranked[:_MAX_PROPERTIES])
+    if len(ranked) > _MAX_PROPERTIES:
+        yield "..."
+
+
+def _property(name: str, definition: JsonObject) -> str:
+    star = "*" if definition.get("required") else ""
+    details = [_kind(definition), definition.get("unit")]
+    note = ", ".join(str(one) for one in details if one)
+    return f"{name}{star} ({note})" if note else f"{name}{star}"
+
+
+def _kind(definition: JsonObject) -> str:
+    """Return what a value must be: the choices, or the kind unless it is text."""
+    kind: Json = definition.get("type", "text")
+    if kind == "choice":
+        choices = choices_of(definition)
+        return " | ".join([*choices[:_MAX_CHOICES], *(["..."] if len(choices) > _MAX_CHOICES else [])])
+    return "" if kind == "text" or (kind == "number" and definition.get("unit")) else str(kind)
+
+
+def _filter_example(described: Mapping[str, JsonObject]) -> str:
+    """Return a filter that is true for one of the types; "" when none of them has a choice."""
+    for key, properties in described.items():
+        for name, definition in properties.items():
+            if choices := choices_of(definition):
+                return f'A filter has exact values: kind "{key}", where {{"{name}": "{choices[-1]}"}}.'
+    return ""
