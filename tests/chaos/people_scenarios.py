@@ -154,11 +154,10 @@ PEOPLE_SCENARIOS = (
     Scenario(
         "two desks",
         "desks",
-        (Invocation("orchestrator"), Invocation("orchestrator", 1, phase=1)),
+        (Invocation("orchestrator"),),
         turns=2,
         steps=3,
         texts=2,
-        follow_ups=(("write on",),),
         expected_rows={"desks": [("site-desk",), ("contract-desk",)], "handoffs": [("contract-desk",)]},
     ),
 )

@@ -5,6 +5,7 @@ binding answers, with its persona, tools, rights and clearance. What the convers
 withheld from it, as from anybody whose clearance was lowered.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -23,15 +24,22 @@ from parlour.infra.errors import (
     NotFound,
 )
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
 from parlour.principal import PUBLIC, Principal
+from parlour.prompts.assembly import user_message
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
+from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND, ReceivedText
 from parlour.tenancy import audit, bindings, users
 from parlour.text.token_counter import TokenCounter
 from parlour.tools.builtin import builtin_tools
 from parlour.tools.run import ToolContext
 
+_OPENING_INSTRUCTION = (
+    "This conversation was handed to you just now, and the user waits: answer their last message now, as yourself. The "
+    "replies before are the other desk's."
+)
 _SHORT_BRIEF_CHARS = 600
 """What is left of a brief where the prompt has no room for all of it."""
 
@@ -85,7 +93,37 @@ def hand_off(context: ToolContext, arguments: JsonObject) -> JsonObject:
         return _hand_over(context.principal, tx, session, wanted)
 
     done: HandoffRow = context.database.run(context.principal, move)
-    return {"handed_to": done.to_name, "answers": "from the user's next message on"}
+    return {"handed_to": done.to_name, "answers": "the user's message, right after your reply"}
+
+
+def continue_at_new_desk(tx: Transaction, turn_id: UUID, message_id: UUID, now: datetime) -> bool:
+    """Have the new desk answer what the user wrote, after a turn that handed over; False where it did not.
+
+    The call's outcome is stored as a message that the next turn answers. It is none of the user's: a desk that hands
+    over again before they write is refused (`handoff_rules.check_repetition`).
+    """
+    found = store.find_handoff_of_turn(tx, turn_id)
+    if found is None:
+        return False
+    result: JsonObject = {"handed_over_by": found.from_name, "answers_now": found.to_name}
+    stored = store.insert_tool_result(
+        tx,
+        turn_id=turn_id,
+        call_id=found.call_id,
+        id=message_id,
+        body=canonical_json({"tool": HAND_OFF, "outcome": "done", "result": result}),
+        provider_message_id=f"handoff:{found.id}",
+        now=now,
+        due_at=now + work_due.SWEEP_DELAY,
+        metadata={"type": TOOL_RESULT_KIND, "tool": HAND_OFF, "tool_call_id": str(found.call_id)},
+    )
+    return stored is not None
+
+
+def opening_instruction(messages: Sequence[ReceivedText]) -> tuple[str, ...]:
+    """Return what the first turn after a handoff is reminded of, where the user waits for its answer."""
+    late = [user_message.late_result_tool(one.body) for one in messages if one.kind == TOOL_RESULT_KIND]
+    return (_OPENING_INSTRUCTION,) if HAND_OFF in late else ()
 
 
 def hand_over_session(principal: Principal, tx: Transaction, session_id: UUID, wanted: Handoff) -> HandoffRow:

@@ -240,7 +240,11 @@ class _TurnLoader:
             tools=tuple(tool.definition_json for tool in self.tools),
             tiers=[*self.tier_items],
             floating_instructions=tiers.floating_instructions(persona.agent),
-            reminders=(*persona.agent.reminders, *_handed_back_instruction(self.lease)),
+            reminders=(
+                *persona.agent.reminders,
+                *_handed_back_instruction(self.lease),
+                *handoffs.opening_instruction(self.input_messages),
+            ),
             turn_metadata=turn_metadata.render_turn_metadata(
                 TokenCounter(before.cache_state.token_factors),
                 self.turn.frozen_at,

@@ -826,6 +826,15 @@ SELECT h.id, f.display_name AS from_name, t.slug AS to_slug, t.display_name AS t
   JOIN bindings t ON t.id = h.to_binding_id
  WHERE h.session_id = %(session_id)s AND h.idempotency_key = %(idempotency_key)s;
 
+-- name: find_handoff_of_turn
+-- The handoff that a turn's model asked for, with the call.
+SELECT h.id, c.id AS call_id, f.display_name AS from_name, t.display_name AS to_name
+  FROM handoffs h
+  JOIN tool_calls c ON c.turn_id = h.turn_id AND c.idempotency_key = h.idempotency_key
+  JOIN bindings f ON f.id = h.from_binding_id
+  JOIN bindings t ON t.id = h.to_binding_id
+ WHERE h.turn_id = %(turn_id)s;
+
 -- name: find_handoff_to_turn
 -- The handoff that a turn is the first one after: its brief is for that turn.
 SELECT h.id, f.display_name AS from_name, t.slug AS to_slug, t.display_name AS to_name, h.reason, h.brief,

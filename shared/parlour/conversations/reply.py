@@ -9,10 +9,11 @@ from uuid import UUID
 from parlour.approvals import approvals
 from parlour.channels import outbox
 from parlour.channels.outbox import PendingReply
-from parlour.conversations import citations, memory_writes, stop_requests, store, turn_openings
+from parlour.conversations import citations, handoffs, memory_writes, stop_requests, store, turn_openings
 from parlour.conversations.approval_requests import NO_QUESTIONS, OpenQuestions
 from parlour.conversations.canned_replies import CHANGES_KEPT_SUFFIX
 from parlour.conversations.cited_figures import CitedFigures
+from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
@@ -95,7 +96,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
     services, lease, turn, prompting = running.dependencies, running.lease, running.turn, running.prompt_builder
     tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
     now = services.clock()
-    reply_id, outbox_id, notice_id = uuid7(now), uuid7(now), uuid7(now)
+    reply_id, outbox_id, notice_id, handoff_id = (uuid7(now) for _ in range(4))
     text = _without_foreign_links(running, answer.text)  # questions are exact: they keep their links and brackets
     recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
@@ -142,12 +143,13 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
                 )
                 outbox.enqueue(tx, delivery, now)
                 deliveries = outbox.list_pending(tx, session_id=lease.id)
+            is_continued = not notice and _continue_at_new_desk(tx, running, answer, handoff_id, now)
             closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
             if is_first and closed is None:  # a repeat of this very commit finds its own reply, and its turn over
                 raise LeaseLost
             pending = notifications.list_pending(tx, lease.id) if is_held else []
             # A repeat cannot tell, so it says yes: that only costs a look.
-            has_pending_wake = closed is None or closed.has_pending_wake
+            has_pending_wake = closed is None or closed.has_pending_wake or is_continued
             return _Committed(cited.removed_count, has_pending_wake, jobs, deliveries, pending)
 
         committed = running.feed.commit(commit)
@@ -163,6 +165,21 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
     )
     _wake_others(running, answer, committed, now)
     return committed.has_pending_wake
+
+
+def _continue_at_new_desk(
+    tx: Transaction, running: TurnContext, answer: Answer, message_id: UUID, now: datetime
+) -> bool:
+    """Have the new desk answer the user's message where the turn handed over, and nobody else is awaited."""
+    if answer.state != "answered" or answer.is_question or answer.problem or answer.opens:
+        return False
+    journal = running.journal
+    was_handed_over = any(
+        request.name == HAND_OFF and journal.results_of_step(step.number).get(request.call_id, {}).get("handed_to")
+        for step in journal.steps
+        for request in step.tool_requests
+    )
+    return was_handed_over and handoffs.continue_at_new_desk(tx, running.turn.id, message_id, now)
 
 
 def _wake_others(running: TurnContext, answer: Answer, committed: _Committed, now: datetime) -> None:

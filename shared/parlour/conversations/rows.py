@@ -177,6 +177,16 @@ class HandoffRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnHandoff:
+    """The handoff that a turn's model asked for. call_id: of the tool call."""
+
+    id: UUID
+    call_id: UUID
+    from_name: str
+    to_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class FinishedCallRow:
     """A finished tool call."""
 

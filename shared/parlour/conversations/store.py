@@ -43,6 +43,7 @@ from parlour.conversations.rows import (
     StoredToolResult,
     TranscriptRow,
     TurnEnd,
+    TurnHandoff,
     TurnRow,
     UnreadAnswer,
     WritableSession,
@@ -591,6 +592,11 @@ def insert_handoff(tx: Transaction, values: Mapping[str, object]) -> None:
 def find_handoff(tx: Transaction, session_id: UUID, idempotency_key: str) -> HandoffRow | None:
     """Return the handoff of a call or request; None when it did not happen."""
     return tx.first(SQL["find_handoff"], HandoffRow, session_id=session_id, idempotency_key=idempotency_key)
+
+
+def find_handoff_of_turn(tx: Transaction, turn_id: UUID) -> TurnHandoff | None:
+    """Return the handoff that the turn's model asked for."""
+    return tx.first(SQL["find_handoff_of_turn"], TurnHandoff, turn_id=turn_id)
 
 
 def find_handoff_to_turn(tx: Transaction, turn_id: UUID) -> HandoffRow | None:

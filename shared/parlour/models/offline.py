@@ -148,6 +148,8 @@ def _late_text(request: ModelRequest) -> str:
         return ""
     tool, result = found
     name = tool.replace("_", " ")
+    if "answers_now" in result:
+        return f"{result['answers_now']} answers here from now on. What may I look up for you?"
     if result.get("ok") is not False:
         return f"Done: {name}."
     if result.get("code") == OutcomeUnknown.code:

@@ -118,8 +118,8 @@ SELECT s.name, s.reference,
 -- name: find_persona
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
 -- change seldom, and the same text is read once. With them the types of records that the agent can read or write, and
--- the relations of the pack's links that the user may see (found one by one in their index); the user who talks to it, if one is named; and the
--- mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
+-- the relations of the pack's links that the user may see, found one by one in their index; the user who talks to it, if
+-- one is named; and the mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
 SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a, 'handoff_targets', (
            SELECT json_agg(json_build_object('slug', o.slug, 'display_name', o.display_name, 'role', other.role)
                            ORDER BY o.slug COLLATE "C")

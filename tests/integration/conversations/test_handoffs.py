@@ -15,6 +15,9 @@ from parlour.models.model import ModelRequest
 from parlour.principal import CONFIDENTIAL, INTERNAL, Principal
 from tests.conversation_harness import PHONE, ConversationHarness, search_call, text_answer, tool_call
 
+DONE = [text_answer("Tobias will answer you."), text_answer("Here I am.")]
+"""What the old desk says, and what the new one answers."""
+
 BRIEF = "Asks what a late finish costs per day. Nothing looked up yet."
 
 
@@ -57,15 +60,24 @@ def session_of(desk: ConversationHarness) -> UUID:
     return session_id
 
 
-def test_the_other_desk_answers_from_the_next_turn_in_the_same_thread(conversation: ConversationHarness) -> None:
-    first = ask(conversation, 1, hand_off("contract-desk"), text_answer("Tobias will answer you."))
-    second = ask(conversation, 2, text_answer("We owe 4,000 a day."))
-    third = ask(conversation, 3, text_answer("As I said."))
+def test_the_other_desk_answers_at_once_in_the_same_thread(conversation: ConversationHarness) -> None:
+    first = ask(
+        conversation,
+        1,
+        hand_off("contract-desk"),
+        text_answer("Tobias will answer you."),
+        text_answer("We owe 4,000 a day."),
+    )
+    second = first[2:]
+    third = ask(conversation, 2, text_answer("As I said."))
     assert turn_bindings(conversation) == ["site-desk", "contract-desk", "contract-desk"]
     assert "- contract-desk: Contract desk." in canonical_json([*first[0].system])
     assert "You are Tobias" in canonical_json([*second[0].system])
     assert BRIEF in canonical_json([*second[0].messages])
+    assert "Question 1" in canonical_json([*second[0].messages])
     assert "Tobias will answer you." in canonical_json([*second[0].messages])
+    assert handoffs._OPENING_INSTRUCTION in canonical_json([*second[0].messages])
+    assert handoffs._OPENING_INSTRUCTION not in canonical_json([*third[0].messages])
     notes = "Handed over by Site desk"
     assert notes in canonical_json([*second[0].messages])
     assert notes not in canonical_json([*third[0].messages])
@@ -73,17 +85,15 @@ def test_the_other_desk_answers_from_the_next_turn_in_the_same_thread(conversati
 
 
 def test_replies_leave_through_the_number_that_the_user_wrote_to(conversation: ConversationHarness) -> None:
-    ask(conversation, 1, hand_off("contract-desk"), text_answer("Tobias will answer you."))
-    ask(conversation, 2, text_answer("We owe 4,000 a day."))
+    ask(conversation, 1, hand_off("contract-desk"), text_answer("Tobias will answer you."), text_answer("4,000 a day."))
     sent = conversation.query("SELECT DISTINCT slug, recipient FROM outbox o JOIN bindings b ON b.id = binding_id")
     assert sent == [("site-desk", PHONE)]
 
 
 def test_every_handoff_has_an_audit_row_and_a_way_back(conversation: ConversationHarness) -> None:
-    ask(conversation, 1, hand_off("contract-desk"), text_answer("Over to Tobias."))
-    ask(conversation, 2, hand_off("site-desk"), text_answer("Back to Asha."))
-    ask(conversation, 3, text_answer("Here I am."))
-    assert turn_bindings(conversation) == ["site-desk", "contract-desk", "site-desk"]
+    ask(conversation, 1, hand_off("contract-desk"), text_answer("Over to Tobias."), text_answer("Good day."))
+    ask(conversation, 2, hand_off("site-desk"), text_answer("Back to Asha."), text_answer("Here I am."))
+    assert turn_bindings(conversation) == ["site-desk", "contract-desk", "contract-desk", "site-desk"]
     assert conversation.query("SELECT count(*) FROM audit_log WHERE action = 'session.handed_over'") == [(2,)]
 
 
@@ -114,40 +124,50 @@ def test_a_long_brief_is_sent_back_to_the_model(conversation: ConversationHarnes
 
 
 def test_two_handoffs_of_one_turn_are_one(conversation: ConversationHarness) -> None:
-    ask(conversation, 1, hand_off("contract-desk"), hand_off("contract-desk", call="call_2"), text_answer("Done."))
+    ask(conversation, 1, hand_off("contract-desk"), hand_off("contract-desk", call="call_2"), *DONE)
     assert last_result(conversation)["code"] == "handoff_repeated"
     assert conversation.query("SELECT count(*) FROM handoffs") == [(1,)]
+
+
+def test_a_desk_that_was_handed_a_question_may_not_hand_it_on(conversation: ConversationHarness) -> None:
+    ask(conversation, 1, hand_off("contract-desk"), *DONE[:1], hand_off("site-desk"), text_answer("We owe 4,000."))
+    assert last_result(conversation)["code"] == "handoff_repeated"
+    assert turn_bindings(conversation) == ["site-desk", "contract-desk"]
+    assert conversation.query("SELECT body FROM messages WHERE state = 'reply' ORDER BY position") == [
+        ("Tobias will answer you.",),
+        ("We owe 4,000.",),
+    ]
 
 
 def test_a_circle_ends_after_four_handoffs(conversation: ConversationHarness) -> None:
     desks = ["contract-desk", "site-desk"] * 3
     for number, to in enumerate(desks[:5], start=1):
-        ask(conversation, number, hand_off(to), text_answer("Over."))
+        ask(conversation, number, hand_off(to), text_answer("Over."), *([text_answer("Here.")] if number < 5 else []))
     assert conversation.query("SELECT count(*) FROM handoffs") == [(4,)]
     assert last_result(conversation)["code"] == "handoff_repeated"
 
 
 def test_what_a_desk_with_more_clearance_showed_does_not_come_back(conversation: ConversationHarness) -> None:
     secret = "31,150"
-    ask(conversation, 1, hand_off("contract-desk"), text_answer("Over to Tobias."))
+    ask(conversation, 1, hand_off("contract-desk"), *DONE)
     shown = ask(
         conversation,
         2,
         search_call("our position on change order CO-007, how far we go, galvanised rails"),
         hand_off("site-desk", f"We would accept {secret}.", call="call_2"),
         text_answer(f"We would accept {secret} [1]. Back to Asha."),
+        text_answer("What else?"),
     )
     assert secret in canonical_json([*shown[1].messages])
     assert conversation.query("SELECT classification FROM handoffs ORDER BY at DESC LIMIT 1") == [(CONFIDENTIAL,)]
-    asked = ask(conversation, 3, text_answer("What else?"))
     assert turn_bindings(conversation)[-1] == "site-desk"
-    assert secret not in canonical_json([*asked[0].messages])
+    assert secret not in canonical_json([*shown[-1].messages])
 
 
 def test_readers_need_the_clearance_of_every_desk_that_answered(conversation: ConversationHarness) -> None:
     reader = Principal(conversation.tenant_id, "member", uuid7(conversation.clock()), frozenset({"viewer"}), INTERNAL)
-    ask(conversation, 1, hand_off("contract-desk"), text_answer("Over to Tobias."))
-    ask(conversation, 2, hand_off("site-desk"), text_answer("Back to Asha."))
+    ask(conversation, 1, hand_off("contract-desk"), *DONE)
+    ask(conversation, 2, hand_off("site-desk"), *DONE)
     with pytest.raises(NotFound):
         request_handoff(conversation, reader, session_of(conversation), "site-desk")
 
@@ -157,11 +177,9 @@ def test_a_turn_that_was_open_goes_on_as_the_desk_that_began_it(conversation: Co
     conversation.model.script = [hand_off("contract-desk"), RuntimeError("killed")]
     with pytest.raises(RuntimeError):
         conversation.run_turn()
-    conversation.model.script = [text_answer("Tobias will answer you.")]
+    conversation.model.script = [text_answer("Tobias will answer you."), text_answer("Good day.")]
     conversation.run_turn()
-    assert turn_bindings(conversation) == ["site-desk"]
     assert conversation.query("SELECT count(*) FROM handoffs") == [(1,)]
-    ask(conversation, 2, text_answer("Good day."))
     assert turn_bindings(conversation) == ["site-desk", "contract-desk"]
 
 

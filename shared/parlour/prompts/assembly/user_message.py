@@ -1,6 +1,8 @@
 """What a user wrote, as the model reads it: their text cannot pass for what the product says. Pure."""
 
+import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,6 +69,13 @@ def late_result_body(text: str) -> str:
     """Return what a late result of a tool reports, from the text that the model reads; "" for what a user wrote."""
     prefix = f"{_TOOL_RESULT_PREFIX} "
     return text.removeprefix(prefix).removesuffix("]") if text.startswith(prefix) else ""
+
+
+def late_result_tool(body: str) -> str:
+    """Return the tool whose result a message reports, by the message's text; "" for any other text."""
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(body).get("tool", ""))
+    return ""
 
 
 def has_readable_text(message: ReceivedText) -> bool:
