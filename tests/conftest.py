@@ -1,9 +1,10 @@
 """The real PostgreSQL that every database test runs on: one cluster, one migrated template, a clone per test."""
 
+import gc
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
@@ -56,6 +57,18 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist says nothing
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
     return Together(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect the tests without looking for garbage, and leave what they are made of out of every later look: there
+    are some million objects, and all of them stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
