@@ -50,13 +50,13 @@ def check_citations(text: str, known_numbers: Container[int], figures: CitedFigu
         begin = 0
         for match in _CITATION.finditer(piece):
             numbers = _parse_numbers(match[2] or match[3])
-            known = [number for number in numbers if number in known_numbers]
-            if figures is not None and known:
-                known = [*figures.correct(_statement_before(piece[: match.start()]), known)]
-            removed += max(0, len(numbers) - len(known))
-            cited.update(dict.fromkeys(known))
-            space = (match[1] or "") if known else ""
-            checked += [piece[begin : match.start()], space, *(f"[{number}]" for number in known)]
+            valid = [number for number in numbers if number in known_numbers]
+            if figures is not None and valid:
+                valid = [*figures.correct(_statement_before(piece[: match.start()]), valid)]
+            removed += max(0, len(numbers) - len(valid))
+            cited.update(dict.fromkeys(valid))
+            space = (match[1] or "") if valid else ""
+            checked += [piece[begin : match.start()], space, *(f"[{number}]" for number in valid)]
             begin = match.end()
         checked.append(piece[begin:])
     return CheckedReply("".join(checked), tuple(cited), removed)

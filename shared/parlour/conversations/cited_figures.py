@@ -18,12 +18,12 @@ class CitedFigures:
 
     turn_texts     what the turn's results showed, by document number.
     earlier_texts  the searchable texts of documents that earlier turns showed, by number.
-    given          words whose figures need no document: the user's, and the date.
+    user_text      words whose figures need no document: the user's, and the date.
     """
 
     turn_texts: Mapping[int, str] = field(default_factory=dict)
     earlier_texts: Mapping[int, str] = field(default_factory=dict)
-    given: str = ""
+    user_text: str = ""
     _figures: dict[int, Figures] = field(default_factory=dict, init=False)
 
     def correct(self, statement: str, numbers: Sequence[int]) -> Sequence[int]:
@@ -42,16 +42,18 @@ class CitedFigures:
         return [number for number in numbers if number not in self.turn_texts]
 
     def _figures_to_check(self, statement: str) -> Figures:
-        found, given = find_figures(_LIST_MARKER.sub("", statement)), find_figures(self.given)
-        numbers = tuple(one for one in found.numbers if Figures(frozenset(), (one,)).has_unsupported(given))
+        found, user_figures = find_figures(_LIST_MARKER.sub("", statement)), find_figures(self.user_text)
+        numbers = tuple(
+            number for number in found.numbers if Figures(frozenset(), (number,)).has_unsupported(user_figures)
+        )
         return replace(
-            found, dates=frozenset(one for one in found.dates if not one.is_in(given.dates)), numbers=numbers
+            found, dates=frozenset(date for date in found.dates if not date.is_in(user_figures.dates)), numbers=numbers
         )
 
     def _has_one(self, number: int, figures: Figures) -> bool:
         source = self._figures_of(number)
-        parts = [replace(figures, dates=frozenset({one}), numbers=()) for one in figures.dates]
-        parts += [replace(figures, dates=frozenset(), numbers=(one,)) for one in figures.numbers]
+        parts = [replace(figures, dates=frozenset({date}), numbers=()) for date in figures.dates]
+        parts += [replace(figures, dates=frozenset(), numbers=(figure,)) for figure in figures.numbers]
         return any(not part.has_unsupported(source) for part in parts)
 
     def _figures_of(self, number: int) -> Figures:

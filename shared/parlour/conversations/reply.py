@@ -208,11 +208,11 @@ def _read_sources(
         source.number: source
         for source in list_numbered_sources(answer.reader, tx, running.lease.id, named | shown.keys())
     }
-    given = (f"{running.turn.frozen_at:%Y-%m-%d}", *(message.body for message in running.input_messages))
+    user_texts = (f"{running.turn.frozen_at:%Y-%m-%d}", *(message.body for message in running.input_messages))
     return sources, CitedFigures(
         {number: shown_text for number, shown_text in shown.items() if number in sources},
         {source.number: f"{source.title} {source.locator}\n{source.content}" for source in sources.values()},
-        "\n".join(given),
+        "\n".join(user_texts),
     )
 
 
@@ -220,7 +220,7 @@ def _shown_texts(running: TurnContext) -> dict[int, str]:
     """Return what the turn's results showed of each numbered document, by its number."""
     rounds = running.prompt_builder.tool_rounds if running.prompt_builder else ()
     texts: dict[int, str] = {}
-    for result in (result for one in rounds for _, result in one.results):
+    for result in (result for tool_round in rounds for _, result in tool_round.results):
         lists = [value for value in result.values() if isinstance(value, list)]
         items = [item for values in lists for item in values if isinstance(item, dict)]
         for item in (result, *items):

@@ -124,7 +124,7 @@ def content_words(text: str) -> list[str]:
 def likely_language(text: str) -> str:
     """Return the language, of those with stop words here, that most of a text's stop words are of; English in doubt."""
     found = words(text)
-    counts = {language: sum(word in known for word in found) for language, known in STOP_WORDS.items()}
+    counts = {language: sum(word in stop_words for word in found) for language, stop_words in STOP_WORDS.items()}
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] > counts[DEFAULT_LANGUAGE] else DEFAULT_LANGUAGE
 

@@ -41,7 +41,7 @@ MINUTES = "Minutes of 12 November 2026: 0.70 mm was measured."
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "checked"),
     [
         ("The crack is 0.70 mm wide [2].", "The crack is 0.70 mm wide [9]."),
         ("The crack is 0.70 mm wide [9].", "The crack is 0.70 mm wide [9]."),
@@ -56,9 +56,9 @@ MINUTES = "Minutes of 12 November 2026: 0.70 mm was measured."
         ("दरार 0.70 mm है [2]।", "दरार 0.70 mm है [9]।"),
     ],
 )
-def test_a_figure_is_cited_by_the_document_that_has_it(text: str, kept: str) -> None:
+def test_a_figure_is_cited_by_the_document_that_has_it(text: str, checked: str) -> None:
     figures = CitedFigures({2: LIMIT, 9: MINUTES}, {5: "Scaffold of 4 bays."}, "Do we need 17 bags?")
-    assert check_citations(text, {2, 5, 9}, figures).text == kept
+    assert check_citations(text, {2, 5, 9}, figures).text == checked
 
 
 @pytest.mark.parametrize("written", ["[document 2]", "[Documents 2]", "[doc. 2]", "[n 2]", "[Dokument 2]"])

@@ -14,11 +14,11 @@ LONG = (
 
 def test_a_short_message_is_its_own_line() -> None:
     assert recap.recap_message("Pour\n the  slab.") == "Pour the slab."
-    asked = (
+    question = (
         "And may we put the pallets of the second delivery on the hardstanding beside line C, if the work between C3 "
     )
-    asked += "and C5 stays stopped until Monday and nobody else needs the place before then?"
-    assert recap.recap_message(asked) == asked
+    question += "and C5 stays stopped until Monday and nobody else needs the place before then?"
+    assert recap.recap_message(question) == question
 
 
 def test_figures_dates_and_identifiers_outlive_the_words_around_them() -> None:

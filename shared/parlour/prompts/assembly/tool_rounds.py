@@ -111,7 +111,10 @@ def _name_repeated_documents(rounds: Sequence[ToolRound]) -> tuple[list[ToolRoun
                 shown.setdefault(number, document)
         return {**result, "documents": named}
 
-    shortened = [replace(one, results=tuple((call, shorten(result)) for call, result in one.results)) for one in rounds]
+    shortened = [
+        replace(tool_round, results=tuple((call, shorten(result)) for call, result in tool_round.results))
+        for tool_round in rounds
+    ]
     return shortened, has_repeats
 
 
