@@ -255,7 +255,8 @@ class _StackStart:
             FunctionName=deployed.outputs["HttpApiFunctionName"]
         )
         given = function["Environment"]["Variables"]
-        environment = {**self._plain, **emulator.client_environment(deployed.endpoint), **given}
+        prefix = {"PACK_FUNCTION_PREFIX": f"{deployment.STACK_NAME}-pack-"}
+        environment = {**self._plain, **emulator.client_environment(deployed.endpoint), **given, **prefix}
         tenants = dict.fromkeys([*(pack.tenant for pack in self._packs), *_secrets_by_tenant(cluster)])
         arguments = {
             "--webhook": addresses.webhook,

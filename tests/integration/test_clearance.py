@@ -274,6 +274,7 @@ NOT_ABOUT_RECORDS = {
     "PUT /v1/pack": "it writes what the caller sends",
     "POST /v1/pack/undo": "an administrator's; tests/integration/packs/test_merge.py asks about what is restricted",
     "POST /v1/pack/prune": "an administrator's; tests/integration/packs/test_merge.py asks about what is restricted",
+    "POST /v1/tools/{name}/calls": "a call of the tenant's own tool, an administrator's",
     "PUT /v1/costs/cap": "money",
     "POST /v1/costs/stop": "money",
     "POST /v1/costs/resume": "money",

@@ -34,6 +34,7 @@ from parlour.api.routes import (
     search,
     session_list,
     sessions,
+    tool_calls,
     tool_results,
     turns,
 )
@@ -81,6 +82,7 @@ def create_routes() -> FastAPI:
         changes,
         prompts,
         tool_results,
+        tool_calls,
         approvals,
         attention,
         inbox_context,

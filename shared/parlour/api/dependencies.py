@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Literal
 
 from parlour.api.database_pool import DatabasePool
@@ -16,6 +17,7 @@ from parlour.tenancy.authentication import Authenticator
 from parlour.tenancy.oidc import SignIn
 from parlour.tenancy.routing_keys import NO_POLICY, RoutePolicy
 from parlour.tools.addresses import PrivateHosts
+from parlour.tools.run import Endpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class ApiDependencies:
     is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
     laptop_model           who answers on a laptop: live, offline or demo; empty in the cloud.
     private_hosts          what tools may reach besides public hosts.
+    tool_endpoints         how tools are called, by scheme; none where the API calls no tools: in the cloud.
     route_policy           which hosts and numbers tenants may claim.
     showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
                            decides.
@@ -79,6 +82,7 @@ class ApiDependencies:
     is_local: bool = False
     laptop_model: Literal["", "live", "offline", "demo"] = ""
     private_hosts: PrivateHosts = PrivateHosts({})  # noqa: RUF009 - frozen
+    tool_endpoints: Endpoints = MappingProxyType({})
     route_policy: RoutePolicy = NO_POLICY
     showcase_tenants: tuple[str, ...] = ()
     sign_ins: tuple[SignIn, ...] = ()

@@ -100,6 +100,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "delete_file": (409,),
     "apply_pack": (409,),
     "undo_pack": (404, 409),
+    "call_tool": (409,),
     "prune_left_items": (409,),
     "add_member": (409,),
     "set_shared_fact": (409,),

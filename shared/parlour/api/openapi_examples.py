@@ -58,6 +58,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
     "set_daily_cap": {"daily_cap_usd": "12.50"},
     "apply_pack": {"files": {"tenant.yaml": "slug: northbank\ndisplay_name: Northbank\n"}, "dry_run": True},
     "undo_pack": {"dry_run": True},
+    "call_tool": {"arguments": {"title": "Open requests"}},
     "accept_route": {"key": "web:chat.example.com"},
     "prune_left_items": {"dry_run": True},
     "set_tenant_status": {"status": "active"},
@@ -79,6 +80,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
 PARAMETER_EXAMPLES: Mapping[str, Json] = {
     "Parlour-Tenant": "northbank",
     "limit": 20,
+    "call_tool.name": "compile_report",
     "get_public_agent.tenant": "northbank",
     "get_public_agent.binding": "site-desk",
     "dry_run": True,

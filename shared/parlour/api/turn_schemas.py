@@ -55,6 +55,8 @@ class ToolCallView(ResponseModel):
     state  unanswered: its worker stopped without an outcome, and another one finds out what became of it.
     heavy  it runs outside the turn and answers later.
     problem  why it failed: a code, and a sentence where there is one; null when it did not.
+    detail  of a failed call, for the developer of the tool: status and excerpt of its answer, or the error, file and
+            line of its code; else "".
     """
 
     id: UUID
@@ -64,6 +66,7 @@ class ToolCallView(ResponseModel):
     heavy: bool
     latency_ms: int | None
     problem: str | None
+    detail: str
 
 
 class DeliveryView(ResponseModel):

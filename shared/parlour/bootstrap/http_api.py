@@ -13,8 +13,9 @@ from parlour.bootstrap import clients
 from parlour.bootstrap.challenge import make_challenge_check
 from parlour.bootstrap.database import make_database
 from parlour.bootstrap.embedding_models import make_embedding_spaces
+from parlour.bootstrap.tool_endpoints import make_outside_endpoints
 from parlour.channels import provider_http
-from parlour.infra.settings import HttpApiSettings, load_settings
+from parlour.infra.settings import HttpApiSettings, ToolSettings, load_settings
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.tenancy import oidc
 from parlour.tenancy.authentication import Authenticator
@@ -32,7 +33,7 @@ _IDLE_CONNECTIONS = 8
 def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_idle: int = 0) -> FastAPI:
     """Build the app.
 
-    local     a phone and a member's token are served beside it.
+    local     a phone and a member's token are served beside it, and its tools can be tried.
     showcase  slugs of tenants whose public agents the console offers.
     max_idle  connections that stay open where the database is to pause.
     """
@@ -84,6 +85,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = (), max_i
         environment=settings.environment,
         is_local=local,
         private_hosts=PrivateHosts.parse(settings.private_tool_hosts),
+        tool_endpoints=make_outside_endpoints(load_settings(ToolSettings), secrets) if local else {},
         route_policy=RoutePolicy(settings.public_url, accepts_all=local),
         laptop_model=settings.laptop_model,
         showcase_tenants=showcase,

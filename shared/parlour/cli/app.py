@@ -36,6 +36,7 @@ from parlour.cli import (
     rendering,
     secrets,
     terminal,
+    tools,
 )
 from parlour.cli.api_client import ApiClient, CliDependencies, JsonOption, get_api_client
 from parlour.cli.id_lookup import ID_HELP
@@ -220,6 +221,7 @@ for group, name, panel in (
     (pulse.app, "pulse", _KNOWLEDGE),
     (secrets.app, "secrets", _PACKS),
     (functions.app, "functions", _PACKS),
+    (tools.app, "tool", _PACKS),
     (inbox.app, "inbox", _OPERATE),
     (attention.app, "attention", _OPERATE),
     (approvals.app, "approvals", _OPERATE),

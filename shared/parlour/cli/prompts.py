@@ -50,9 +50,10 @@ def explain(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Explain a turn's prompts: tokens by layer, what was left out and why, and what was cached."""
+    """Explain a turn's prompts: tokens by layer, what was left out and why, what was cached, and why tools failed."""
     target = get_api_client(context)
-    path = f"v1/turns/{id_lookup.turn_id(target, turn)}/prompt"
+    turn_path = f"v1/turns/{id_lookup.turn_id(target, turn)}"
+    path = f"{turn_path}/prompt"
     if diff:
         other = id_lookup.turn_id(target, diff)
         found = target.request("GET", f"{path}/diff", step=step, **{"with": other})
@@ -62,6 +63,9 @@ def explain(
         terminal.print_json(found)
     else:
         terminal.print_renderable(render_diff(found) if diff else render_explanation(found))
+        calls = [] if diff else target.request("GET", turn_path)["tool_calls"]
+        if failed := [call for call in calls if call["problem"]]:
+            terminal.print_renderable(rendering.render_tool_calls(failed))
 
 
 def rebuild(

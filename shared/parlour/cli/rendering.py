@@ -110,9 +110,7 @@ def render_turn(found: Mapping[str, Any]) -> Group:
         "model calls",
         make_table(_CALL_HEADINGS, map(_call_row, found["model_calls"])) if found["model_calls"] else None,
     )
-    parts += _titled(
-        "tools", make_table(_TOOL_HEADINGS, map(_tool_row, found["tool_calls"])) if found["tool_calls"] else None
-    )
+    parts += _titled("tools", render_tool_calls(found["tool_calls"]) if found["tool_calls"] else None)
     reply = found["reply"]
     parts += _titled("reply", Text(strip_control_codes(reply["text"])) if reply else None)
     parts += _titled("sources", render_sources(reply["citations"]) if reply and reply["citations"] else None)
@@ -123,6 +121,14 @@ def render_sources(citations: Iterable[Mapping[str, Any]]) -> Text:
     """`[1] title, locator`, one a line."""
     lines = [f"[{one['number']}] {', '.join(filter(None, (one['title'], one['locator'])))}" for one in citations]
     return Text(strip_control_codes("\n".join(lines)))
+
+
+def render_tool_calls(found: Sequence[Mapping[str, Any]]) -> Group:
+    """Return a table of calls; below it, for each failed one, what its developer needs to know."""
+    details = [f"{call['name']}: {call['detail']}" for call in found if call["detail"]]
+    return Group(
+        make_table(_TOOL_HEADINGS, map(_tool_row, found)), *(Text(strip_control_codes(detail)) for detail in details)
+    )
 
 
 def format_time(text: str | None) -> str:

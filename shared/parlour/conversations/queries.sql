@@ -323,9 +323,9 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 -- name: insert_tool_call
 -- A finished tool call with its result; the same call of the same step is kept once.
 INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, writes, state, idempotency_key, result,
-                        code, latency_ms, started_at, finished_at)
+                        code, detail, latency_ms, started_at, finished_at)
 VALUES (current_tenant(), %(id)s, %(turn_id)s, %(step)s, %(call_id)s, %(name)s, %(arguments)s, %(writes)s, %(state)s,
-        %(idempotency_key)s, %(result)s, %(code)s, %(latency_ms)s, %(started_at)s, %(finished_at)s)
+        %(idempotency_key)s, %(result)s, %(code)s, %(detail)s, %(latency_ms)s, %(started_at)s, %(finished_at)s)
 ON CONFLICT (tenant_id, turn_id, step, call_id) DO NOTHING;
 
 -- name: insert_event
@@ -692,7 +692,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                                                  ELSE c.state END,
                                             'heavy', c.heavy, 'latency_ms', c.latency_ms,
                                             'problem', CASE WHEN c.state IN ('failed', 'unknown')
-                                                            THEN concat_ws(': ', c.code, c.result ->> 'message') END)
+                                                            THEN concat_ws(': ', c.code, c.result ->> 'message') END,
+                                            'detail', c.detail)
                          ORDER BY c.step, c.started_at)
           FROM tool_calls c WHERE c.turn_id = t.id), '[]') AS tool_calls,
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)

@@ -201,6 +201,7 @@ def _ask_person(
             idempotency_key=key,
             result=result.content,
             code=ASKED,
+            detail="",
             latency_ms=0,
             started_at=now,
             finished_at=now,
@@ -255,9 +256,7 @@ class _TurnCallRecorder:
             _add_operation(self.turn_context, self.tool, self.request.arguments, "error")
         for kind, payload in self._record_events(result) if state == "done" else []:
             self.turn_context.feed.add_event(kind, payload)
-        self.turn_context.feed.commit(
-            lambda tx: calls.end_call(tx, self.call_id, state, result.content, result.code or None, took, now)
-        )
+        self.turn_context.feed.commit(lambda tx: calls.end_call(tx, self.call_id, state, result, took, now))
 
     def _record_events(self, result: ToolResult) -> EventList:
         """Return the events of the call's changes to records, as stored by now.
@@ -302,6 +301,7 @@ def _record_finished_call(
             idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id),
             result=result.content,
             code=result.code or None,
+            detail=result.detail,
             latency_ms=latency_ms,
             started_at=started_at,
             finished_at=now,

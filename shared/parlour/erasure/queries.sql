@@ -504,7 +504,7 @@ WITH asked AS (
     UPDATE steps SET blocks = '[]' WHERE turn_id = ANY(%(turns)s::uuid[]) AND blocks IS NOT NULL
 ), acted AS (
     UPDATE tool_calls
-       SET arguments = '{}', interim = NULL, code = NULL,
+       SET arguments = '{}', interim = NULL, code = NULL, detail = '',
            result = CASE WHEN result IS NOT NULL THEN '{"ok": true, "erased": true}'::jsonb END
      WHERE turn_id = ANY(%(turns)s::uuid[])
 ), handed AS (

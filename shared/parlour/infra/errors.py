@@ -158,6 +158,11 @@ class ModelError(ParlourError):
 
     code = "tool_error"
 
+    def __init__(self, message: str | None = None, *, detail: str = "") -> None:
+        """`detail`: what helps the developer of a tool, such as a status; no model and no log gets it."""
+        super().__init__(message)
+        self.detail = detail
+
 
 class UnknownTool(ModelError):
     """There is no tool of that name; use one of those listed."""

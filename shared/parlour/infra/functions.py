@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 class FunctionFailed(Exception):
-    """The function raised, or its time or memory ran out."""
+    """The function raised, or its time or memory ran out. `detail`: what it raised, for its developer only."""
+
+    def __init__(self, name: str = "", detail: str = "") -> None:
+        super().__init__(name)
+        self.detail = detail
 
 
 class FunctionNotCalled(Exception):
@@ -93,7 +97,7 @@ class LambdaPackFunctions:
         if answer.get("FunctionError") or not isinstance(body, dict):
             # What the function raised may hold a user's words; its own log has it.
             log.warning("pack_function_failed", function=name)
-            raise FunctionFailed(name)
+            raise FunctionFailed(name, str(body.get("errorMessage", "")) if isinstance(body, dict) else "")
         return body
 
 

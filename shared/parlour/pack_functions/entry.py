@@ -4,11 +4,17 @@ Only decorated functions run; the address in the event is `module.name`.
 """
 
 import importlib
+import sys
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
 from parlour.pack_functions.agent import AgentReply, AgentRequest, FunctionAgent
 from parlour.pack_functions.tool import FunctionTool, ToolCall, ToolRefusal
+
+
+class ToolCodeError(Exception):
+    """A tool's code raised; the message says what and where, as its developer reads it."""
 
 
 def handle(event: Mapping[str, Any], _context: object = None) -> dict[str, Any]:
@@ -21,11 +27,22 @@ def handle(event: Mapping[str, Any], _context: object = None) -> dict[str, Any]:
                 return {"result": _to_json(target.run(event["arguments"], ToolCall(**event["call"])))}
             except ToolRefusal as refusal:
                 return {"refusal": str(refusal)}
+            except Exception as error:
+                raise ToolCodeError(_describe_error(error, module)) from error
         case "lookup", FunctionTool():
             return {"result": _to_json(target.find_result(ToolCall(**event["call"])))}
         case "agent", FunctionAgent():
             return {"result": _reply_to_json(target.run(AgentRequest(**event["request"])))}
     raise TypeError(f"{event['function']} is not decorated for {event['kind']}")
+
+
+def _describe_error(error: Exception, module: str) -> str:
+    """Return the error with file and line: where the tool's own module was last, and not the library it called."""
+    file = sys.modules[module].__file__
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)
+    place = f"functions/{'/'.join(module.split('.'))}.py, line {line}: " if line else ""
+    return f"{place}{type(error).__name__}: {error}"
 
 
 def _to_json(value: object) -> Any:

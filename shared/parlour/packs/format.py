@@ -93,7 +93,10 @@ class Tenant(PackModel):
         description="Name of a secret and where the secret store keeps it: `parlour/tenants/<slug>/<name>`. "
         "Never the value itself.",
     )
-    tool_hosts: tuple[Host, ...] = Field(default=(), description="The only hosts that the tenant's tools may call.")
+    tool_hosts: tuple[Host, ...] = Field(
+        default=(),
+        description="The only hosts that the tenant's tools may call: with the port, unless it is 443, or 80 for http.",
+    )
     link_hosts: tuple[Host, ...] = Field(
         default=(),
         description="Hosts that links in replies may lead to, besides the tenant's own and those of `rag.link`; a "

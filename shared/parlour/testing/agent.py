@@ -211,14 +211,14 @@ class _InProcessFunctions:
 
     def invoke(self, tenant: str, event: JsonObject, seconds: float, /) -> JsonObject:
         """Run the function; `say` raises later what it raised."""
-        del tenant, seconds
+        del seconds
         if isinstance(request := event.get("request"), dict):
             self.messages = object_items(request["messages"])
         try:
             return entry.handle(event)
         except Exception as error:
             self.errors.append(error)
-            raise FunctionFailed from error
+            raise FunctionFailed(tenant, str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

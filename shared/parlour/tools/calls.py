@@ -86,13 +86,21 @@ def end_call(
     tx: Transaction,
     id: UUID,  # noqa: A002 - the column's name
     state: Literal["done", "failed", "unknown"],
-    result: JsonObject,
-    code: str | None,
+    result: ToolResult,
     latency_ms: int,
     now: datetime,
 ) -> None:
     """Store the outcome of the turn's own call; an ended call stays as it is."""
-    store.end_call(tx, id=id, state=state, result=result, code=code or None, latency_ms=latency_ms, now=now)
+    store.end_call(
+        tx,
+        id=id,
+        state=state,
+        result=result.content,
+        code=result.code or None,
+        detail=result.detail,
+        latency_ms=latency_ms,
+        now=now,
+    )
 
 
 def give_up_calls(tx: Transaction, turn_id: UUID, now: datetime) -> int:
@@ -255,6 +263,7 @@ def _end_unless_running(tx: Transaction, call_id: UUID, now: datetime) -> EndedC
         state="unknown" if in_doubt else "failed",
         result=result.content,
         code=ToolCancelled.code,
+        detail="",
         latency_ms=None,
         now=now,
     )

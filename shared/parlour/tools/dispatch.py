@@ -264,6 +264,7 @@ class _DispatchedCallRecorder[W]:
             state=state,
             result=result.content,
             code=result.code or None,
+            detail=result.detail,
             latency_ms=took,
             now=now,
         )

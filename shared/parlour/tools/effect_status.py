@@ -22,6 +22,7 @@ class EffectStatus:
     is_stopped     somebody gave it up: it is not called any more
     doubt_cause    why the last call's outcome is not known; None: it has not been called
     lookup_result  of the lookup since that call: "absent" promises that it was not and will not be done
+    detail         of the last call's failure, for the developer of the tool
     """
 
     is_repeatable: bool
@@ -31,6 +32,7 @@ class EffectStatus:
     is_stopped: bool = False
     doubt_cause: DoubtCause | None = None
     lookup_result: Literal["absent", "unreachable"] | None = None
+    detail: str = ""
 
 
 def next_action(status: EffectStatus) -> NextAction:

@@ -137,11 +137,12 @@ def _run_until_ended(
             case "look_up":
                 outcome = _try_lookup(context, tool, endpoint, status)
             case "fail":
-                return "failed", error_result(ToolCancelled() if status.is_stopped else ToolFailed())
-            case "unknown":
-                return "unknown", error_result(
-                    StillUnderWay() if status.doubt_cause == "timed_out" else OutcomeUnknown()
+                return "failed", error_result(
+                    (ToolCancelled if status.is_stopped else ToolFailed)(detail=status.detail)
                 )
+            case "unknown":
+                error = StillUnderWay if status.doubt_cause == "timed_out" else OutcomeUnknown
+                return "unknown", error_result(error(detail=status.detail))
         if not isinstance(outcome, EffectStatus):
             return outcome
         status = outcome
@@ -157,7 +158,7 @@ def _try_call(
         ended, result = _call_endpoint(context, tool, arguments, endpoint)
     except OutcomeUnknown as error:
         late = isinstance(error, StillUnderWay) or (in_doubt and status.doubt_cause == "timed_out")
-        return replace(tried, doubt_cause="timed_out" if late else "disconnected")
+        return replace(tried, doubt_cause="timed_out" if late else "disconnected", detail=error.detail)
     return tried if in_doubt and ended == "failed" else (ended, result)
 
 

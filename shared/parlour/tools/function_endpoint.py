@@ -44,7 +44,7 @@ class FunctionEndpoint:
         except FunctionTimedOut as error:
             raise (StillUnderWay if writes else ToolTimedOut) from error
         except FunctionFailed as error:
-            raise (OutcomeUnknown if writes else ToolFailed) from error
+            raise (OutcomeUnknown if writes else ToolFailed)(detail=error.detail) from error
 
 
 def _event(context: ToolContext, tool: Tool, kind: str) -> JsonObject:

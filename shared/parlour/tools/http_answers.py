@@ -20,6 +20,7 @@ _GATEWAY_STATUSES = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOU
 """Somebody between lost whoever carries it out: that one may still be at it."""
 
 _MAX_REASON_CHARS = 300
+_MAX_EXCERPT_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +35,25 @@ def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
     """Return the JSON object of a success.
 
     RequestRejected and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows. A write's success without a
-    JSON object is a success, a read's is no answer.
+    JSON object is a success, a read's is no answer. Errors have the status and an excerpt of the body as their detail.
     """
     status = answer.status
+    detail = _describe(answer)
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         if (content := _parse_object(answer)) is not None:
             return content
         if writes or answer.status != HTTPStatus.OK:
             return {"ok": True, "message": "It was done; the tool said nothing more that could be read."}
-        raise ToolFailed("the tool's answer is too long or not a JSON object")
+        raise ToolFailed("the tool's answer is too long or not a JSON object", detail=detail)
     if status in _RETRY_STATUSES:
-        raise ToolFailed(f"the tool answered {status}; nothing was done. It may work when tried again a little later.")
+        raise ToolFailed(
+            f"the tool answered {status}; nothing was done. It may work when tried again a little later.", detail=detail
+        )
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR or status in _NOT_HANDLED_STATUSES:
-        raise RequestRejected(f"the tool answered {status}: {_error_text(answer)}")
+        raise RequestRejected(f"the tool answered {status}: {_error_text(answer)}", detail=detail)
     if not writes:
-        raise ToolFailed(f"the tool answered {status}; it may work when tried again")
-    raise StillUnderWay if status in _GATEWAY_STATUSES else OutcomeUnknown
+        raise ToolFailed(f"the tool answered {status}; it may work when tried again", detail=detail)
+    raise (StillUnderWay if status in _GATEWAY_STATUSES else OutcomeUnknown)(detail=detail)
 
 
 def interpret_lookup_answer(answer: HttpAnswer) -> JsonObject | None:
@@ -59,6 +63,16 @@ def interpret_lookup_answer(answer: HttpAnswer) -> JsonObject | None:
     if answer.status != HTTPStatus.OK or (content := _parse_object(answer)) is None:
         raise OutcomeUnknown
     return content
+
+
+def _describe(answer: HttpAnswer) -> str:
+    """Return the status and the beginning of the body, on one line."""
+    body = (
+        "a body that is too long"
+        if answer.body is None
+        else answer.body[: 4 * _MAX_EXCERPT_CHARS].decode("utf-8", "replace")
+    )
+    return f"HTTP {answer.status}: {' '.join(body.split())[:_MAX_EXCERPT_CHARS] or 'an empty body'}"
 
 
 def _error_text(answer: HttpAnswer) -> str:

@@ -122,7 +122,10 @@ class HttpEndpoint:
         if host_of(url) not in tool.allowed_hosts or not (url.startswith("https://") or may_be_plain):
             log.error("tool_host_refused", tool=tool.name)
             raise ToolNotAvailable(f"{tool.name} may not be reached from here; answer without it")
-        sent = {"accept": "application/json", "user-agent": "Parlour", **headers, **self._authorization_header(tool)}
+        secret = self._read_secret(tool)
+        sent = {"accept": "application/json", "user-agent": "Parlour", **headers}
+        if secret:
+            sent["authorization"] = f"Bearer {secret}"
         target = self._private_hosts.target_url(tool.tenant_slug, url)
         addresses = self._resolve_addresses(target, trusted=self._private_hosts.is_allowed(tool.tenant_slug, url))
         if self._verify is None:
@@ -130,7 +133,7 @@ class HttpEndpoint:
         request = _Request(context, deadline, self._verify, writes=tool.writes and method == "POST")
         for position, address in enumerate(addresses):
             try:
-                return request.send(method, target, address, sent, body or b"")
+                return _hide_secret(request.send(method, target, address, sent, body or b""), secret)
             except _NOT_SENT_ERRORS as error:
                 log.info("tool_unreachable", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
                 if position == len(addresses) - 1 or context.connection.is_cancelled:
@@ -156,15 +159,23 @@ class HttpEndpoint:
             raise ToolNotAvailable("the tool's address is not a public one; answer without it")
         return addresses
 
-    def _authorization_header(self, tool: Tool) -> dict[str, str]:
+    def _read_secret(self, tool: Tool) -> str:
+        """Return what the tool's `auth` names, or "" if it has none."""
         if tool.auth is None:
-            return {}
+            return ""
         try:
-            secret = self._secrets.get(tool.secret_reference or "")
+            return self._secrets.get(tool.secret_reference or "").strip()
         except (Misconfigured, SecretUnavailable) as error:
             log.error("tool_secret_missing", error, tool=tool.name)
-            raise ToolFailed(f"{tool.name} cannot be used at the moment; nothing was done") from error
-        return {"authorization": f"Bearer {secret.strip()}"}
+            detail = f"the secret {tool.auth} cannot be read; see `parlour secrets check`"
+            raise ToolFailed(f"{tool.name} cannot be used at the moment; nothing was done", detail=detail) from error
+
+
+def _hide_secret(answer: HttpAnswer, secret: str) -> HttpAnswer:
+    """Return the answer; an error that repeats the secret is shown to people without it."""
+    if not secret or not answer.body or answer.status < httpx2.codes.BAD_REQUEST:
+        return answer
+    return replace(answer, body=answer.body.replace(secret.encode(), b"***"))
 
 
 class _Request:

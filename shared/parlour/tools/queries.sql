@@ -33,7 +33,8 @@ UPDATE tool_calls SET state = 'running', runs = runs + (state = 'reserved')::int
 -- name: end_call
 -- What a turn's own call came to; one that has ended stays as it is.
 UPDATE tool_calls
-   SET state = %(state)s, result = %(result)s, code = %(code)s, latency_ms = %(latency_ms)s, finished_at = %(now)s
+   SET state = %(state)s, result = %(result)s, code = %(code)s, detail = %(detail)s, latency_ms = %(latency_ms)s,
+       finished_at = %(now)s
  WHERE id = %(id)s AND state IN ('reserved', 'running') AND NOT heavy;
 
 -- name: give_up_calls
@@ -98,7 +99,8 @@ UPDATE tool_calls SET run_until = %(until)s
 -- What a dispatched call came to, written by whoever has its token; nobody has to look after it any more.
 WITH ended AS (
     UPDATE tool_calls
-       SET state = %(state)s, result = %(result)s, code = %(code)s, latency_ms = %(latency_ms)s, finished_at = %(now)s
+       SET state = %(state)s, result = %(result)s, code = %(code)s, detail = %(detail)s, latency_ms = %(latency_ms)s,
+           finished_at = %(now)s
      WHERE id = %(id)s AND run_token = %(run)s AND state IN ('reserved', 'running')
     RETURNING tenant_id, id
 ), settled AS (

@@ -10,6 +10,9 @@ MAX_RESULT_CHARS = 24_000
 """Characters of a result that a model is given, about 6,000 tokens: twice what a turn's tool results may take of its
 prompt (the budget shortens further), and little enough to be kept in the journal."""
 
+MAX_DETAIL_CHARS = 600
+"""Characters of what the developer of a tool reads about a failure."""
+
 _MAX_DEPTH = 100
 """Lists and objects inside each other; no model makes sense of half as many."""
 
@@ -21,12 +24,13 @@ _SHORTENING_STEPS = ((8_000, 200), (4_000, 100), (2_000, 50), (1_000, 25), (500,
 class ToolResult:
     """The answer to one call. `content` is what the model reads: the tool's own object, or, when not `ok`,
     {"ok": false, "code", "retryable", "message"}. A tool's own object that says "ok": false is {"ok": false, "result":
-    the object}."""
+    the object}. `detail` is for the developer of the tool: what failed, in at most MAX_DETAIL_CHARS characters."""
 
     ok: bool
     content: JsonObject
     code: str = ""
     retryable: bool = False
+    detail: str = ""
 
     @property
     def text(self) -> str:
@@ -53,7 +57,8 @@ def error_result(error: ModelError) -> ToolResult:
         "retryable": error.retryable,
         "message": _storable_text(str(error)),
     }
-    return ToolResult(False, told, error.code, error.retryable)
+    detail = _storable_text(error.detail)[:MAX_DETAIL_CHARS]
+    return ToolResult(False, told, error.code, error.retryable, detail)
 
 
 def shorten_to(content: JsonObject, max_chars: int) -> JsonObject:

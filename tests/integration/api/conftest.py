@@ -27,6 +27,8 @@ from parlour.jobs.dead_letters import DiscardResult, RedriveResult
 from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
 from parlour.tenancy.authentication import Authenticator
 from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tools.run import ToolContext
+from parlour.tools.tool_definition import Tool
 from tests.fake_bucket import FakeBucket
 
 OPERATOR = "operator-" + "o" * 40
@@ -194,8 +196,25 @@ class FakeDeadLetters:
 
 
 @dataclass
+class FakeEndpoint:
+    """An endpoint of tools that keeps the arguments it was given, and answers or raises."""
+
+    calls: list[JsonObject] = field(default_factory=list)
+    problem: Exception | None = None
+
+    def call(self, _context: ToolContext, _tool: Tool, arguments: JsonObject, /) -> JsonObject:
+        self.calls.append(arguments)
+        if self.problem:
+            raise self.problem
+        return {"number": "R-1"}
+
+    def lookup(self, _context: ToolContext, _tool: Tool, /) -> JsonObject | None:
+        return None
+
+
+@dataclass
 class FakeQueues:
-    """The queues besides that of web turns, what each gave up on, and the state of secrets and providers."""
+    """The queues besides that of web turns, what each gave up on, and the state of secrets, providers and tools."""
 
     messaging: RecordingQueue = field(default_factory=RecordingQueue)
     tools: RecordingQueue = field(default_factory=RecordingQueue)
@@ -205,6 +224,7 @@ class FakeQueues:
     pulse: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     wakeups: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     bucket: FakeBucket = field(default_factory=FakeBucket)
+    tool_endpoint: FakeEndpoint = field(default_factory=FakeEndpoint)
     secret_statuses: dict[str, SecretStatus] = field(default_factory=dict)
     providers: dict[str, Callable[[], None]] = field(default_factory=dict)
     dead_letters: dict[str, FakeDeadLetters] = field(
@@ -259,6 +279,7 @@ def make_dependencies(
         find_secret_status=lambda reference: queues.secret_statuses.get(reference, "missing"),
         providers=queues.providers,
         environment="test",
+        tool_endpoints={"https": queues.tool_endpoint},
     )
 
 

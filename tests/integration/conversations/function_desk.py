@@ -50,7 +50,7 @@ class SandboxFunctions:
             return self._sandbox.invoke(event, seconds)
         except HandlerFailed as error:
             self.close()
-            raise FunctionFailed(str(error)) from error
+            raise FunctionFailed(tenant, error.message) from error
 
     def close(self) -> None:
         if self._sandbox is not None:

@@ -1,5 +1,6 @@
 """Functions and agent loops of a pack: killed anywhere, one reply and one effect."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -83,6 +84,16 @@ def test_a_refusal_is_told_to_the_model_and_nothing_is_done(desk: FunctionDesk) 
         ("done", None),
         ("failed", "refused"),
     ]
+
+
+def test_a_function_that_raises_says_file_and_line_to_its_developer_only(desk: FunctionDesk) -> None:
+    add_line(desk, '    """List the free times of a day."""', "    {}['no such key']")
+    desk.send("salon", "Tuesday at ten, please.")
+    desk.harness.model.script = [tool_call("free_times", day="2026-03-03"), text_answer("A person looks.")]
+    desk.run_turn()
+    ((detail, result),) = desk.harness.query("SELECT detail, result FROM tool_calls")
+    assert re.fullmatch(r"functions/appointments\.py, line \d+: KeyError: 'no such key'", str(detail))
+    assert "KeyError" not in f"{result}{desk.harness.model.requests}"
 
 
 def test_a_function_killed_after_its_effect_is_looked_up_and_not_called_again(desk: FunctionDesk) -> None:

@@ -164,11 +164,16 @@ def test_the_secret_is_sent_and_is_nowhere_else(
     context: ToolContext, office: Office, caplog: pytest.LogCaptureFixture
 ) -> None:
     tool = raising(office, auth="office_key", secret_reference="parlour/tenants/acme/office")
-    office.status = 500
+    office.status, office.body = 500, f"KeyError: no room,\n  sent with Bearer {CANARY} ".encode() + b"x" * 9_000
     with pytest.raises(OutcomeUnknown) as caught:
         endpoint(office).call(context, tool, ARGUMENTS)
     assert office.asked[0][2]["authorization"] == f"Bearer {CANARY}"
-    assert CANARY not in f"{tool}{context}{caught.value!r}{[vars(record) for record in caplog.records]}"
+    shown = caught.value.detail
+    assert shown.startswith("HTTP 500: KeyError: no room, sent with Bearer *** xxx")
+    assert len(shown) < 600
+    logged = [vars(record) for record in caplog.records]
+    assert "KeyError" not in f"{caught.value}{logged}"
+    assert CANARY not in f"{tool}{context}{caught.value!r}{shown}{logged}"
 
 
 @pytest.mark.parametrize("secret", [None, "parlour/tenants/acme/other"])

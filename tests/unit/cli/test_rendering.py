@@ -64,7 +64,7 @@ def test_a_turn_says_where_time_tokens_and_money_went() -> None:
 
 def test_a_tool_that_failed_says_why() -> None:
     problem = "not_allowed: 127.0.0.1 may not be reached from here"
-    call = {"id": "7", "name": "weather", "state": "failed", "latency_ms": 1, "problem": problem}
+    call = {"id": "7", "name": "weather", "state": "failed", "latency_ms": 1, "problem": problem, "detail": ""}
     assert problem in " ".join(shown(rendering.render_turn(a_turn(tool_calls=[call]))).split())
 
 
