@@ -1,6 +1,8 @@
 """The tools that read records: lists of them, and some of them whole."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from parlour.infra.errors import InvalidArguments
@@ -16,6 +18,7 @@ from parlour.tools.builtin.definitions import MAX_LISTED
 from parlour.tools.builtin.model_arguments import full_handle, require_records, text_argument, translate_errors
 from parlour.tools.run import ToolContext
 
+_MAX_VALUES, _MAX_VALUE_CHARS = 8, 40
 _NOTHING = "No record fits. Leave out a filter, or search_knowledge by what it is about."
 
 
@@ -24,27 +27,40 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     kind, project = text_argument(arguments, "kind"), full_handle(text_argument(arguments, "project"), "project")
     where = _where(arguments)
 
-    def look(tx: Transaction) -> tuple[RecordPage, Mapping[UUID, int]]:
+    def look(tx: Transaction) -> tuple[RecordPage, Mapping[UUID, int], str]:
         if where and not kind:
             raise InvalidArguments("where: say the kind, too; properties differ from kind to kind")
         if project:
             require_records(context.principal, tx, [project], "project")
-        page = crud.list_records(
-            context.principal,
-            tx,
-            RecordQuery(type=kind or None, project=project or None, where=where, text=text_argument(arguments, "text")),
-            cursor=text_argument(arguments, "cursor"),
-            limit=MAX_LISTED,
+        query = RecordQuery(
+            type=kind or None, project=project or None, where=where, text=text_argument(arguments, "text")
         )
-        return page, _record_numbers(context, tx, page.records)
+        page = crud.list_records(
+            context.principal, tx, query, cursor=text_argument(arguments, "cursor"), limit=MAX_LISTED
+        )
+        hint = "" if page.records else _describe_values(context, tx, query)
+        return page, _record_numbers(context, tx, page.records), hint
 
     with translate_errors():
-        page, numbers = context.database.run(context.principal, look)
+        page, numbers, hint = context.database.run(context.principal, look)
     listed: list[Json] = [_numbered(numbers, record, record_json.record_summary(record)) for record in page.records]
     found: JsonObject = {"entities": listed}
     if page.next_cursor:
         found["next_cursor"] = page.next_cursor
-    return found if listed else {**found, "hint": _NOTHING}
+    return found if listed else {**found, "hint": hint or _NOTHING}
+
+
+def _describe_values(context: ToolContext, tx: Transaction, query: RecordQuery) -> str:
+    """Return which values there are of a property that no record has as asked for; "" where that is not the reason."""
+    if not query.where:
+        return ""
+    page = crud.list_records(context.principal, tx, replace(query, where={}, text=""), limit=crud.MAX_PAGE_SIZE)
+    for name, value in query.where.items():
+        counts = Counter(text for record in page.records if (text := format_value(record.properties.get(name))))
+        if counts and value not in counts:
+            known = ", ".join(f"{text[:_MAX_VALUE_CHARS]} {count}" for text, count in counts.most_common(_MAX_VALUES))
+            return f"No {query.type} has {name} {value}. There are, of the last changed: {known}."
+    return ""
 
 
 def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:

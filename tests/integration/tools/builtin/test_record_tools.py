@@ -335,3 +335,14 @@ def test_a_queue_that_is_away_does_not_undo_what_was_written(room: Room) -> None
     builtins = builtin_tools.builtin_handlers(lambda database, tenant_id: room.library.embedder, away)
     assert builtins["create_entity"](room.context(), {"kind": "risk", "name": "Kept"})["entities_created"]
     assert rows(room, "SELECT count(*) FROM work_due WHERE kind = 'embedding'") == [(1,)]
+
+
+def test_a_filter_that_finds_nothing_names_the_values_there_are(room: Room) -> None:
+    for number in range(3):
+        state = "watched" if number else "closed"
+        room.ok("create_entity", kind="risk", name=f"Flood {number}", properties={"state": state})
+    result = room.ok("list_entities", kind="risk", where={"state": "open"})
+    assert (result["entities"], result["hint"]) == (
+        [],
+        "No risk has state open. There are, of the last changed: watched 2, closed 1.",
+    )
