@@ -1,6 +1,8 @@
 """The API as a FastAPI application: the same one under a web server and inside a Lambda."""
 
-from fastapi import FastAPI
+from functools import cache
+
+from fastapi import APIRouter, FastAPI
 
 from parlour.api import error_responses, openapi
 from parlour.api.dependencies import ApiDependencies
@@ -66,6 +68,15 @@ def create_routes() -> FastAPI:
         redirect_slashes=False,
     )
     error_responses.install_error_handlers(app)
+    app.router.routes.extend(_include_endpoints().routes)
+    openapi.install_description(app)
+    return app
+
+
+@cache
+def _include_endpoints() -> APIRouter:
+    """Return the endpoints, included once per process: FastAPI builds those of a router at its first request."""
+    router = APIRouter()
     for topic in (
         sessions,
         agui,
@@ -98,6 +109,5 @@ def create_routes() -> FastAPI:
         console,
         embedded_chat,
     ):
-        app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
-    openapi.install_description(app)
-    return app
+        router.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
+    return router
