@@ -163,6 +163,10 @@ class AguiRun:
             yield from self.fail(*self._problem)
             return
         yield from self._end_text()
+        # A call beyond the limit of a turn never runs.
+        for call in self._open_calls:
+            if call.number not in self.asked_calls.values():
+                yield self._call_result(tool_call_id(call.number), {"ok": False})
         interrupts = [self._interrupt(one) for one in open_questions]
         outcome: RunFinishedOutcome = RunFinishedSuccessOutcome()
         if self._is_stopped:

@@ -147,16 +147,16 @@ _MARK_OF_NODE = {"strong": "*", "em": "_", "s": "~"}
 def _render_inline(node: SyntaxTreeNode, active_marks: str) -> str:
     """Return the text of `node` with WhatsApp's marks; those in `active_marks` are open already."""
     rendered = ""
-    for child, following in zip(node.children, [*node.children[1:], None], strict=True):
+    for child, successor in zip(node.children, [*node.children[1:], None], strict=True):
         if child.type == "text_special":
-            rendered += _render_literal(child.content, rendered[-1:], following.content[:1] if following else "")
+            rendered += _render_literal(child.content, rendered[-1:], successor.content[:1] if successor else "")
         else:
             rendered += _render_span(child, active_marks)
     return rendered
 
 
 def _render_literal(text: str, before: str, after: str) -> str:
-    """Return an escaped character so that WhatsApp shows it. Inside a word it formats nothing: `snake_case`."""
+    """Return an escaped character so that WhatsApp shows it. Inside a word it formats nothing."""
     is_inside_word = all(char.isascii() and char.isalnum() for char in (before, after))
     return text if is_inside_word else _FULL_WIDTH_MARKS.get(text, text)
 

@@ -21,7 +21,7 @@ from parlour.principal import Principal
 
 _MIN_FLUSH_INTERVAL, _MAX_FLUSH_INTERVAL = timedelta(milliseconds=100), timedelta(seconds=2)
 
-#: Events that name records; a name may be an address, written by anybody.
+#: Events that name records; a name may hold an address.
 _NAMING_KINDS = frozenset({"operation", "entity_patch"})
 
 #: How long reasoning is gathered before it is committed.

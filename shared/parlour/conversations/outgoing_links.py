@@ -94,7 +94,7 @@ _LINK_CHARS = re.compile(r"\](?=[(:])|<(?=[a-z])|\.(?=\w)|:(?=\S)", re.IGNORECAS
 _DISARMED = {"]": "] ", "<": "< ", ".": "[.]", ":": ": "}
 
 _CONTROLS = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x85]")
-"""Characters that some clients drop from an address, others end it with, and nobody writes."""
+"""Characters that some clients drop from an address, and that end it in others."""
 
 _PIECE_END = re.compile(rf"[{_CJK_MARKS}]|(?![\r\x0b\x0c\x1c-\x1f\x85])\s")
 _OPEN_TARGET = re.compile(r"\](?=[(:][\s>]*+<?+\s*+$)")

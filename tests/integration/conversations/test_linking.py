@@ -307,8 +307,7 @@ def test_a_stranger_shuts_no_owner_out_and_nobodys_phone_is_flooded(conversation
     conversation.clock.now += timedelta(hours=1)
     assert count_given("stranger") == link_codes.MAX_CODES_PER_DAY - link_codes.MAX_CODES_PER_HOUR
     owner, session = start_web_session(conversation)
-    asked = request_phone_code(conversation, owner, session, address="owner")
-    assert asked.pending_reply
+    assert request_phone_code(conversation, owner, session, address="owner").pending_reply
     assert [count_given(address) for address in "ab"] == [3, 2]  # nine in an hour
     conversation.clock.now += timedelta(hours=1)
     assert not ask_from(conversation, "stranger", PHONE)  # until tomorrow
@@ -365,14 +364,14 @@ def test_a_number_that_never_wrote_gets_few_codes_and_nobody_learns_so(conversat
     sent: dict[str, list[bool]] = {PHONE: [], OTHER_PHONE: []}
     few, most = link_codes.MAX_STRANGER_CODES_PER_DAY, link_codes.MAX_STRANGER_NUMBER_CODES_PER_DAY
     strangers = link_codes.MAX_CODES_PER_DAY
-    asked = [*["stranger"] * strangers, *(f"{number}" for number in range(most - strangers)), "late"]
-    for address in asked:
+    addresses = [*["stranger"] * strangers, *(f"{number}" for number in range(most - strangers)), "late"]
+    for address in addresses:
         for phone, codes in sent.items():
             visitor = conversation.create_visitor()
             link = request_phone_code(conversation, visitor, conversation.find_session(visitor), phone, address=address)
             codes.append(link.pending_reply is not None)
         conversation.clock.now += timedelta(minutes=30)
-    assert sent[PHONE] == [True] * len(asked)
+    assert sent[PHONE] == [True] * len(addresses)
     assert sent[OTHER_PHONE] == [*[True] * few, *[False] * (strangers - few), *[True] * (most - strangers), False]
 
 

@@ -48,6 +48,7 @@ class Client:
         self.texts: dict[str, str] = {"u1": "When?"}
         self.open_text: str | None = None
         self.open_call: str | None = None
+        self.waiting_calls: set[str] = set()
         self.open_reasoning: str | None = None
         self.ended = False
 
@@ -71,6 +72,9 @@ class Client:
             case "TOOL_CALL_START":
                 assert self.open_text is None
                 self.open_call = wire["toolCallId"]
+                self.waiting_calls.add(wire["toolCallId"])
+            case "TOOL_CALL_RESULT":
+                self.waiting_calls.remove(wire["toolCallId"])
             case "TOOL_CALL_END":
                 assert wire["toolCallId"] == self.open_call
                 self.open_call = None
@@ -80,7 +84,7 @@ class Client:
                 assert {*stay} <= self.texts.keys()
                 self.texts = {one: self.texts[one] for one in stay}
             case "RUN_FINISHED" | "RUN_ERROR":
-                assert wire["type"] == "RUN_ERROR" or (self.open_text is None and self.open_call is None)
+                assert wire["type"] == "RUN_ERROR" or (self.open_text is None and not self.waiting_calls)
                 self.ended = True
 
     def _check_reasoning(self, wire: JsonObject) -> None:

@@ -17,11 +17,11 @@ from parlour.infra.signing_keys import parse_signing_keys
 CODE_LIFETIME = timedelta(minutes=10)
 MAX_ATTEMPTS = 5
 MAX_CODES_PER_HOUR, MAX_CODES_PER_DAY = 3, 6
-"""Codes that one visitor may ask for in an hour, and that one network address may for one number in an hour and a day:
-whoever asks for somebody else's number leaves codes for its owner."""
+"""Codes that one visitor may ask for in an hour, and that one network address may for one number in an hour and a day.
+A stranger leaves codes for the owner of a number."""
 
 MAX_NUMBER_CODES_PER_HOUR, MAX_NUMBER_CODES_PER_DAY = 9, 18
-"""Codes for one number, whoever asks: nobody's phone is flooded, and 90 tries a day guess one of a million."""
+"""Codes for one number from all addresses: no phone is flooded, and 90 tries a day guess one of a million."""
 
 MAX_ADDRESS_CODES_PER_HOUR = 10
 """Codes that visitors of one network address may ask for in an hour: an office, and a fraction of a binding's."""
