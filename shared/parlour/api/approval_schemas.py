@@ -11,6 +11,7 @@ from parlour.approvals import question
 from parlour.approvals.approvals import may_answer
 from parlour.approvals.rows import Approval
 from parlour.principal import Principal
+from parlour.tools.tool_definition import ARGUMENT_ORDER
 
 type ApprovalState = Literal["asked", "approved", "refused", "expired", "superseded", "claimed", "done"]
 type Approver = Literal["user", "viewer", "editor", "admin"]
@@ -61,7 +62,10 @@ class ApprovalView(ResponseModel):
             tool=approval.tool,
             text=approval.question,
             arguments=[
-                ArgumentView(label=row.label, value=row.value) for row in question.argument_rows(approval.arguments)
+                ArgumentView(label=row.label, value=row.value)
+                for row in question.argument_rows(
+                    approval.arguments, {ARGUMENT_ORDER: approval.bound.get("argument_order")}
+                )
             ],
             raw_arguments=approval.arguments,
             options=approval.options,

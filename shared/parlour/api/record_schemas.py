@@ -1,7 +1,7 @@
 """Records as they go in and out as JSON. A record is named by its handle (`task/T-112`) or its id."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field, JsonValue, StringConstraints
@@ -10,6 +10,7 @@ from parlour.api.schemas import Clearance, PackText, PublicAgent, RecordReferenc
 from parlour.principal import LEVEL_NAMES
 from parlour.records.crud import Record
 from parlour.records.linked_records_text import Direction
+from parlour.records.property_text import unit_of
 from parlour.records.record_type import RecordType
 from parlour.tenancy.persona import Binding
 
@@ -54,6 +55,8 @@ class RecordPatchBody(RequestModel):
 class RecordView(ResponseModel):
     """A record.
 
+    properties     in the order of its type.
+    units          of the numbers among them, where the type names one.
     link           where people look at it. Whether its Pulse is stale is told with that one.
     unverified_by  the user who created it, until a member accepts it.
     """
@@ -65,6 +68,7 @@ class RecordView(ResponseModel):
     key: str
     name: str
     properties: dict[str, JsonValue]
+    units: dict[str, str]
     classification: int
     project: str | None
     version: int
@@ -78,8 +82,13 @@ class RecordView(ResponseModel):
     @classmethod
     def from_record(cls, entity: Record, kind: RecordType) -> "RecordView":
         """With the link that its kind gives it."""
-        told = {name: getattr(entity, name) for name in cls.model_fields if name != "link"}
-        return cls(**told, link=kind.link_to_record(entity.key))
+        derived: dict[str, Any] = {
+            "properties": kind.ordered(entity.properties),
+            "units": {name: unit for name, known in kind.properties.items() if (unit := unit_of(known))},
+            "link": kind.link_to_record(entity.key),
+        }
+        told = {name: getattr(entity, name) for name in cls.model_fields if name not in derived}
+        return cls(**told, **derived)
 
 
 class RecordPageView(ResponseModel):
@@ -116,7 +125,7 @@ class RecordTypeView(ResponseModel):
         return cls(
             key=kind.key,
             name=kind.display_name,
-            properties=kind.properties,
+            properties=kind.ordered(kind.properties),
             icon=settings.icon,
             colour=settings.colour,
             has_pulses=settings.has_pulses,

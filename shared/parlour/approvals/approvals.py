@@ -24,6 +24,7 @@ from parlour.jobs import work_due
 from parlour.jobs.work_due import CHECK_DELAY
 from parlour.principal import Principal
 from parlour.records import type_registry
+from parlour.records.record_type import RecordType
 from parlour.tenancy import users
 from parlour.tools import calls
 from parlour.tools.arguments import validate_arguments
@@ -89,7 +90,7 @@ def new_approval(tx: Transaction, asked: AskedCall, now: datetime) -> Approval:
         approver=_approver(asked.tool.approver),
         tool=asked.tool.name,
         arguments=asked.arguments,
-        question=question.question_text(asked.tool, asked.arguments, _property_units(tx, asked)),
+        question=question.question_text(asked.tool, asked.arguments, _written_record_type(tx, asked)),
         options=[*OPTIONS, *(["edit"] if _is_editable(asked.tool, asked.tool.approver) else [])],
         channel=asked.channel,
         bound=bound,
@@ -280,14 +281,10 @@ def _end(
     return Outcome(code, question.closed_text(closed), closed, ended=ended)
 
 
-def _property_units(tx: Transaction, asked: AskedCall) -> dict[str, str]:
-    """Return the units of the properties that the record's type has, by property."""
+def _written_record_type(tx: Transaction, asked: AskedCall) -> RecordType | None:
+    """Return the type of the record that the call writes; None for another call and for an unknown type."""
     type_key = question.written_record_type(asked.tool, asked.arguments)
-    found = type_registry.list_record_types(tx).get(type_key) if type_key else None
-    defined = found.properties if found else {}
-    return {
-        name: str(known["unit"]) for name, known in defined.items() if isinstance(known, dict) and known.get("unit")
-    }
+    return type_registry.list_record_types(tx).get(type_key) if type_key else None
 
 
 def _ask_again(tx: Transaction, approval: Approval, tool: Tool, arguments: JsonObject, now: datetime) -> Outcome:

@@ -10,7 +10,7 @@ from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_digest
 from parlour.infra.postgres import Transaction
 from parlour.tenancy import users
-from parlour.tools.tool_definition import Tool
+from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
 _MAX_NAME_CHARS = 300
 """Longer texts name no record."""
@@ -38,8 +38,8 @@ class CallOwner:
 def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, owner: CallOwner) -> JsonObject:
     """Return what a call is bound to, as it is now.
 
-    {"tool": {"name", "definition"}, "arguments", "binding": id, "principal": {...}, "tenant": {...},
-    "records": {handle: version}}
+    {"tool": {"name", "definition"}, "arguments", "argument_order": names (of a pack's tool), "binding": id,
+    "principal": {...}, "tenant": {...}, "records": {handle: version}}
     """
     access = users.load_access(tx, owner.user_id, owner.binding_id, owner.session_id)
     principal = access.principal_for(tool.name)
@@ -57,6 +57,7 @@ def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, owner: C
     return {
         "tool": {"name": tool.name, "definition": canonical_digest(definition)},
         "arguments": arguments,
+        **({"argument_order": tool.schema[ARGUMENT_ORDER]} if ARGUMENT_ORDER in tool.schema else {}),
         "binding": str(owner.binding_id),
         "principal": {
             "user": str(owner.user_id),

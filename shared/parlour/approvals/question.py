@@ -1,21 +1,19 @@
 """What people read of approvals: the exact effect, the open questions, how they ended. Pure; never by a model."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from types import MappingProxyType
 
 from parlour.approvals.rows import Approval
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.prompts.assembly.tool_rounds import ASKED
+from parlour.records.property_text import format_property
+from parlour.records.record_type import RecordType
 from parlour.text.literal_text import escape_markdown, show_invisible
 from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
-from parlour.tools.tool_definition import Tool
-
-NO_UNITS: Mapping[str, str] = MappingProxyType({})
-"""No property has a unit."""
+from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
 _MAX_HEADING_CHARS = 200
 _FINAL_LINE = "This cannot be taken back."
@@ -35,7 +33,7 @@ class ArgumentRow:
 
 
 def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> list[ArgumentRow]:
-    """Return the arguments with the schema's titles as labels, else their names in words.
+    """Return the arguments in the order of the tool's file, with the schema's titles as labels, else names in words.
 
     An argument that is an object has a row for each of its values: "Properties, owner". Names and values hold every
     character of the arguments, the invisible ones by number.
@@ -43,7 +41,7 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
     properties = (schema or {}).get("properties")
     known = properties if isinstance(properties, dict) else {}
     rows: list[ArgumentRow] = []
-    for name, argument in arguments.items():
+    for name, argument in _in_file_order(arguments, schema or {}).items():
         label = label_text(name, known.get(name))
         if isinstance(argument, dict) and argument:
             parts = ((f"{label}, {_name_text(part)}", value) for part, value in argument.items())
@@ -53,14 +51,20 @@ def argument_rows(arguments: JsonObject, schema: JsonObject | None = None) -> li
     return rows
 
 
-def question_text(tool: Tool, arguments: JsonObject, units: Mapping[str, str] = NO_UNITS) -> str:
+def _in_file_order(arguments: JsonObject, schema: JsonObject) -> JsonObject:
+    listed = schema.get(ARGUMENT_ORDER)
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    return {name: arguments[name] for name in dict.fromkeys([*names, *arguments]) if name in arguments}
+
+
+def question_text(tool: Tool, arguments: JsonObject, record_type: RecordType | None = None) -> str:
     """Return the exact effect: what is done, and each argument on a line of its own.
 
     The first line has the tool by its schema's title or its name. Of a tool that writes a record it names the record,
-    and the record's properties come as people call them, with `units` by property. Where the tool's description says
-    that a call cannot be taken back, the last line says so.
+    and the record's properties come as people call them, in the order and with the units of its type. Where the tool's
+    description says that a call cannot be taken back, the last line says so.
     """
-    heading, rows = _record_question(tool, arguments, units)
+    heading, rows = _record_question(tool, arguments, record_type or RecordType("", ""))
     # Each further line of a value is marked, so that none of them reads as a line of the question.
     lines = [f"{_FIRST_LINE}{row.label}: {row.value.replace('\n', _NEXT_LINE)}" for row in rows]
     ending = [_FINAL_LINE] if _SAYS_FINAL.search(tool.description) else []
@@ -74,7 +78,7 @@ def written_record_type(tool: Tool, arguments: JsonObject) -> str:
     return str(arguments.get("entity", "")).partition("/")[0] if tool.endpoint == UPDATE_ENTITY.endpoint else ""
 
 
-def _record_question(tool: Tool, arguments: JsonObject, units: Mapping[str, str]) -> tuple[str, list[ArgumentRow]]:
+def _record_question(tool: Tool, arguments: JsonObject, record_type: RecordType) -> tuple[str, list[ArgumentRow]]:
     """Return the first line of a question and its rows."""
     rest = dict(arguments)
     kind, name, handle = (str(arguments.get(part, "")) for part in ("kind", "name", "entity"))
@@ -92,9 +96,12 @@ def _record_question(tool: Tool, arguments: JsonObject, units: Mapping[str, str]
     other_rows = argument_rows({part: value for part, value in rest.items() if part != "properties"}, tool.schema)
     taken = {row.label for row in other_rows}
     rows = [
-        ArgumentRow(f"Properties, {_name_text(part)}" if label in taken else label, _property_text(value, unit))
-        for part, value in properties.items()
-        for label, unit in [(label_text(part, None), units.get(part, ""))]
+        ArgumentRow(
+            f"Properties, {_name_text(part)}" if label in taken else label,
+            _property_text(record_type.properties.get(part), value),
+        )
+        for part, value in record_type.ordered(properties).items()
+        for label in [label_text(part, None)]
     ]
     return heading, [*rows, *other_rows]
 
@@ -104,14 +111,14 @@ def _is_plain(text: str) -> bool:
     return 0 < len(text) <= _MAX_HEADING_CHARS and not {"\n", "“", "”"} & set(text)
 
 
-def _property_text(value: Json, unit: str) -> str:
-    """Return a property's value with its unit; a date as it is written out."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and unit:
-        return f"{_value_text(value)} {unit}"
+def _property_text(definition: Json, value: Json) -> str:
+    """Return a property's value: a number with its unit, a date as it is written out."""
     if isinstance(value, str) and _ISO_DATE.fullmatch(value):
         with suppress(ValueError):
             day = date.fromisoformat(value)
             return f"{day.day} {day:%B %Y}"
+    if isinstance(value, int | float):
+        return format_property(definition, value)
     return "(removed)" if value is None else _value_text(value)
 
 

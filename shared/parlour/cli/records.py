@@ -195,7 +195,9 @@ def _render_record(found: Mapping[str, Any] | None, links: Mapping[str, Any] | N
         (rendering.strip_control_codes(found["name"]), "bold"),
         (rendering.strip_control_codes(f"\n{', '.join(facts)}"), "dim"),
     )
-    said = [(name.replace("_", " "), _format_value(value)) for name, value in found["properties"].items()]
+    units: Mapping[str, str] = found["units"]
+    values = found["properties"].items()
+    said = [(name.replace("_", " "), _format_value(value, units.get(name, ""))) for name, value in values]
     parts: list[RenderableType] = [head]
     parts += [Text(""), rendering.make_value_table(said)] if said else []
     linked = links["links"] if links else []
@@ -214,12 +216,14 @@ def _link_row(one: Mapping[str, Any]) -> Sequence[object]:
     return ", ".join(how), f"{one['name']}{f' ({state})' if state else ''}", one["handle"]
 
 
-def _format_value(value: object) -> str:
+def _format_value(value: object, unit: str = "") -> str:
     match value:
         case None:
             return ""
         case bool():
             return "yes" if value else "no"
+        case int() | float() if unit:
+            return f"{value:,} {unit}"
         case list():
             return ", ".join(map(_format_value, value))
         case dict():

@@ -35,7 +35,7 @@ OFFLINE_CALL_PREFIX = "toolu_offline_"
 
 _GREETING = "Hello! I am the offline model: no model key is configured, so I can only quote documents. Ask away."
 _WELCOME = "You are welcome. Ask again whenever you need something."
-_NOTHING = "I found nothing in the documents that answers this. Naming the record, document or date may help."
+_NOTHING = "I found nothing about {about}. Naming the record, document or date may help."
 _BROKEN = "The search did not work just now. Please ask again in a moment."
 _NO_SEARCH = "I have no documents to search here."
 _UNREADABLE = "I can only read what you write. Ask in words, and I look it up."
@@ -75,6 +75,9 @@ _MAX_THANKS_WORDS = 8
 _MAX_WORDS_ABOUT_IT = 2
 
 _MAX_QUERY_CHARS = 1_000
+
+#: How many words of the question it repeats when it found nothing.
+_MAX_WORDS_SAID = 6
 
 #: How many records of one type it lists: as many as one search returns.
 _MAX_LISTED = 10
@@ -177,7 +180,9 @@ def _quoted(question: str, results: list[JsonObject], listed: str | None) -> str
     lines = [f"- {_BRACKETED.sub(r'(\1)', quote.text)} [{quote.number}]" for quote in quotes]
     if lines:
         return "\n".join(lines)
-    return _BROKEN if all(result.get("is_error") for result in results) else _NOTHING
+    if all(result.get("is_error") for result in results):
+        return _BROKEN
+    return _NOTHING.format(about=", ".join(content_words(question)[:_MAX_WORDS_SAID]) or "this")
 
 
 def _documents(results: list[JsonObject]) -> list[JsonObject]:

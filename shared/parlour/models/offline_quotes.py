@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from parlour.infra.json_values import JsonObject
@@ -18,6 +18,9 @@ _MIN_OF_BEST = 0.6
 
 #: Of the weight of the question's words: what the best sentence must share, or the search's first passage says more.
 _MIN_OF_QUESTION = 0.35
+
+#: The same: what the best sentence, or that passage, must share to be about the question at all.
+_MIN_RELEVANT = 0.25
 
 #: How much more a sentence counts that has what the question asks for: a name, a date, a number.
 _ANSWER_BONUS = 1.5
@@ -80,7 +83,7 @@ def choose_quotes(question: str, documents: Sequence[JsonObject]) -> list[Quote]
     The words of title and heading count as the sentence's own, once the sentence itself shares one. A word that fewer
     sentences have weighs more, and a sentence that has what the question asks for (a name, a date, a number) counts
     more. Of sentences that share the same, the search's first comes first. Where no sentence shares enough, the passage
-    that the search found first is quoted.
+    that the search found first is quoted; nothing, where that one is about something else.
     """
     wanted = _families(question)
     candidates, counts = _candidates(wanted, documents)
@@ -95,9 +98,14 @@ def choose_quotes(question: str, documents: Sequence[JsonObject]) -> list[Quote]
 
     ranked = sorted(candidates, key=lambda one: -score(one))
     best = ranked[0]
+    total = math.fsum(weights.values())
     passage = _first_passage(documents)
-    if passage and math.fsum(weights[word] for word in best.shared) < _MIN_OF_QUESTION * math.fsum(weights.values()):
-        return [passage]
+
+    def part_shared(shared: Iterable[str]) -> float:
+        return math.fsum(weights[word] for word in shared) / total if total else 0.0
+
+    if passage and part_shared(best.shared) < _MIN_OF_QUESTION:
+        return [passage] if part_shared(wanted & _families(passage.text)) >= _MIN_RELEVANT else []
     chosen: list[Quote] = []
     for one in ranked[:_MAX_QUOTES]:
         is_near = score(one) >= _MIN_OF_BEST * score(best) and len(one.shared) >= min(2, len(best.shared))

@@ -61,6 +61,7 @@ _MEANINGS = (
     "cancel terminate",
     "holiday vacation leave",
     "day daily",
+    "keep retain retention withhold withheld",
     "hurt injure accident",
     "send deliver ship",
     "employee staff personnel",

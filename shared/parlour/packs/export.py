@@ -13,6 +13,7 @@ from parlour.models import spend
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs import built_in_tools, front_matter, model_validation, store
 from parlour.packs.drafts import LINK_HOSTS_SETTING, PLAYS_ON_SETTING, TOOL_HOSTS_SETTING
+from parlour.packs.file_order import restore_file_order
 from parlour.packs.format import (
     HEADER_FIELDS,
     Agent,
@@ -115,6 +116,7 @@ def _configuration_files(configuration: Sequence[ConfigItem]) -> dict[str, str]:
             folder, kind = _FOLDERS[one.kind]
             path = f"{folder}/{one.name}.yaml"
             row = {name: value for name, value in one.config.items() if name != "is_active"}
+            row = restore_file_order(one.kind, row)
             files[path] = _file_text(kind, path, row)
     return files
 

@@ -7,10 +7,12 @@ from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.packs.file_order import keep_file_order
 from parlour.packs.format import Pack
 from parlour.packs.items import ConfigKind, ItemId, Items
 from parlour.packs.pack_model import PackModel
 from parlour.packs.serialization import to_row
+from parlour.records.built_in_types import BUILT_IN_TYPES
 from parlour.records.write_counts import WriteCounts
 
 WRITE_ORDER: tuple[ConfigKind, ...] = ("secret", "human", "team", "agent", "tool", "entity_type", "binding")
@@ -74,7 +76,13 @@ def _pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
         "binding": pack.bindings,
     }
     extra_fields: JsonObject = {"is_active": True} if kind == "binding" else {}
-    return {name: {**to_row(part), **extra_fields} for name, part in by_kind[kind].items()}
+    rows = {name: {**to_row(part), **extra_fields} for name, part in by_kind[kind].items()}
+    return {name: row if _is_built_in(kind, name, row) else keep_file_order(kind, row) for name, row in rows.items()}
+
+
+def _is_built_in(kind: ConfigKind, name: str, row: JsonObject) -> bool:
+    """Return whether the row is a record type as Parlour defines it, which is stored as it is."""
+    return kind == "entity_type" and name in BUILT_IN_TYPES and row == BUILT_IN_TYPES[name].config
 
 
 def _plan_kind(

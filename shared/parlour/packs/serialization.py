@@ -41,7 +41,7 @@ def to_json_value(value: Any) -> Json:
     if isinstance(value, PackModel):
         return _fields_without_defaults(value)
     if isinstance(value, Mapping):
-        return {str(name): to_json_value(value[name]) for name in sorted(value)}
+        return {str(name): to_json_value(value[name]) for name in value}
     if isinstance(value, tuple | list):
         return [to_json_value(item) for item in value]
     return value  # type: ignore[no-any-return]

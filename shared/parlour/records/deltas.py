@@ -8,8 +8,8 @@ from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
 from parlour.principal import LEVEL_NAMES, Principal, PrincipalKind
+from parlour.records.property_text import format_property, order_properties
 from parlour.records.record_type import RecordType
-from parlour.records.snapshots import format_value
 from parlour.search.index.context_rows import RowDraft
 
 _LONGEST_VALUE = 300
@@ -65,8 +65,9 @@ def diff_records(kind: RecordType, before: RecordState, after: RecordState) -> l
             "classification", "classification", LEVEL_NAMES[before.classification], LEVEL_NAMES[after.classification]
         ),
     ]
-    for name in sorted({**before.properties, **after.properties}):
-        values = [_shortened(format_value(entity.properties.get(name))) for entity in (before, after)]
+    for name in order_properties(kind.rag, {**before.properties, **after.properties}):
+        known = kind.properties.get(name)
+        values = [_shortened(format_property(known, entity.properties.get(name))) for entity in (before, after)]
         if before.properties.get(name) != after.properties.get(name):
             found.append(FieldChange(name, kind.label(name), *values))
     return [one for one in found if one.name not in {"name", "classification"} or one.before != one.after]

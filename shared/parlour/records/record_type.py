@@ -6,6 +6,7 @@ from uuid import UUID
 
 from parlour.infra.json_values import Json, JsonObject
 from parlour.principal import LEVEL_NAMES
+from parlour.records.property_text import PROPERTY_ORDER, order_properties, unit_of
 from parlour.records.snapshots import SnapshotTemplate
 from parlour.tenancy.rows import SessionVisibility
 
@@ -107,6 +108,10 @@ class RecordType:
         """Where a record of this kind is looked at."""
         return self.settings.link.replace("{{type}}", self.key).replace("{{key}}", key)
 
+    def ordered(self, values: JsonObject) -> JsonObject:
+        """Return the values of a record in the order of this type's file, or of Parlour's own definition."""
+        return order_properties({PROPERTY_ORDER: [*self.properties], **self.rag}, values)
+
     def label(self, name: str) -> str:
         """Return a property as readers call it."""
         known = self.properties.get(name)
@@ -123,10 +128,11 @@ def _searchable_parts(config: JsonObject) -> tuple[object, ...]:
     rag, properties = config.get("rag"), config.get("properties")
     settings = RecordTypeSettings.parse(rag if isinstance(rag, dict) else {})
     known = properties if isinstance(properties, dict) else {}
-    labels = {name: one.get("label") for name, one in known.items() if isinstance(one, dict)}
+    labels = {name: (one.get("label"), unit_of(one)) for name, one in known.items() if isinstance(one, dict)}
+    order = (rag if isinstance(rag, dict) else {}).get(PROPERTY_ORDER)
     told = settings.pulse_prompt, settings.pulse_model, settings.status_properties
     pulse = told if settings.has_pulses else None
-    return config.get("display_name"), labels, settings.semantic, settings.is_searchable, pulse
+    return config.get("display_name"), labels, order, settings.semantic, settings.is_searchable, pulse
 
 
 def _text(rag: Mapping[str, Json], name: str) -> str:

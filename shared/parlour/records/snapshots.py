@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.json_values import JsonObject
+from parlour.records.property_text import format_property, format_value, order_properties, words
 from parlour.search.index.context_rows import RowDraft
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -39,13 +40,14 @@ def snapshot_row(
     """
     template = record_type.rag.get("semantic")
     template = template if isinstance(template, str) and template.strip() else "{{name}} ({{type}})"
-    values = {label: text for label, value in properties.items() if (text := format_value(value))}
     named = placeholders(template)
     rest = [
-        f"{_label(record_type, prop)}: {values[prop]}"
-        for prop in sorted(values, key=_property_order)
-        if prop not in named
+        f"{_label(record_type, prop)}: {text}"
+        for prop, value in order_properties(record_type.rag, properties).items()
+        if prop not in named and (text := format_property(record_type.properties.get(prop), value))
     ]
+    # A template writes its units itself.
+    values = {prop: text for prop in named if (text := format_value(properties.get(prop)))}
     slots = {**values, "name": name, "type": record_type.display_name, "key": key}
     # Where only a part of a sentence has a value, the rest reads "unknown", so that the sentence stays whole.
     first = "".join(
@@ -57,33 +59,7 @@ def snapshot_row(
     return RowDraft("snapshot", 0, name, "\n".join([first, *rest]), classification, metadata)
 
 
-def format_value(value: Json) -> str:
-    """Return a property's value as a reader would write it; "" for nothing."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "yes" if value else "no"
-        case list():
-            return ", ".join(filter(None, map(format_value, value)))
-        case dict():
-            return "; ".join(
-                f"{_without_underscores(name)}: {text}" for name, part in value.items() if (text := format_value(part))
-            )
-        case _:
-            return str(value).strip()
-
-
-def _property_order(name: str) -> tuple[int, str]:
-    """Where the database puts a property, so that a record reads the same before it is written and after."""
-    return len(name.encode()), name
-
-
 def _label(record_type: SnapshotTemplate, prop: str) -> str:
     definition = record_type.properties.get(prop)
     label = definition.get("label") if isinstance(definition, dict) else None
-    return label if isinstance(label, str) and label else _without_underscores(prop)
-
-
-def _without_underscores(name: str) -> str:
-    return name.replace("_", " ")
+    return label if isinstance(label, str) and label else words(prop)

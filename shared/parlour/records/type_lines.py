@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from parlour.infra.json_values import Json, JsonObject
 from parlour.records.built_in_types import BUILT_IN_TYPES, CONVERSATION_TYPE
 from parlour.records.properties import choices_of
+from parlour.records.property_text import order_properties, unit_of
 
 _MAX_TYPES = 12
 """Types with a line of their own; further ones are named only."""
@@ -20,7 +21,7 @@ _GENERAL_RELATIONS = ("contains", "depends_on", "references", "relates_to")
 class KnownTypes:
     """The types that a tenant's packs define, and what their links say.
 
-    properties  by the type's key, as `properties.py` describes them.
+    properties  by the type's key, as `properties.py` describes them, in the order of the type's file.
     relations   those of the pack's links.
     """
 
@@ -29,9 +30,13 @@ class KnownTypes:
 
     @classmethod
     def parse(cls, rows: str) -> "KnownTypes":
-        """Read {"types": [{"key", "properties", "is_built_in"}], "relations": [name]}; "" has none."""
+        """Read {"types": [{"key", "properties", "property_order", "is_built_in"}], "relations": [name]}; "" has none."""
         found = json.loads(rows or "{}")
-        own = {one["key"]: one["properties"] for one in found.get("types") or () if not one["is_built_in"]}
+        own = {
+            row["key"]: order_properties(row, row["properties"])
+            for row in found.get("types") or ()
+            if not row["is_built_in"]
+        }
         return cls(own, tuple(found.get("relations") or ()))
 
 
@@ -61,18 +66,17 @@ def render_type_lines(known: KnownTypes, *, can_filter: bool, can_link: bool) ->
 
 
 def _properties(properties: JsonObject) -> Iterator[str]:
-    """Return a type's properties, the required ones first: the database has no order of its own."""
+    """Return a type's properties in their order. Of too many, the required ones are never left out."""
     definitions = {name: one for name, one in properties.items() if isinstance(one, dict)}
-    ranked = sorted(definitions, key=lambda name: (not definitions[name].get("required"), name))
-    yield from (_property(name, definitions[name]) for name in ranked[:_MAX_PROPERTIES])
-    if len(ranked) > _MAX_PROPERTIES:
+    shown = sorted(definitions, key=lambda name: not definitions[name].get("required"))[:_MAX_PROPERTIES]
+    yield from (_property(name, definition) for name, definition in definitions.items() if name in shown)
+    if len(definitions) > _MAX_PROPERTIES:
         yield "..."
 
 
 def _property(name: str, definition: JsonObject) -> str:
     star = "*" if definition.get("required") else ""
-    details = [_kind(definition), definition.get("unit")]
-    note = ", ".join(str(one) for one in details if one)
+    note = ", ".join(filter(None, [_kind(definition), unit_of(definition)]))
     return f"{name}{star} ({note})" if note else f"{name}{star}"
 
 
@@ -82,7 +86,7 @@ def _kind(definition: JsonObject) -> str:
     if kind == "choice":
         choices = choices_of(definition)
         return " | ".join([*choices[:_MAX_CHOICES], *(["..."] if len(choices) > _MAX_CHOICES else [])])
-    return "" if kind == "text" or (kind == "number" and definition.get("unit")) else str(kind)
+    return "" if kind == "text" or (kind == "number" and unit_of(definition)) else str(kind)
 
 
 def _filter_example(described: Mapping[str, JsonObject]) -> str:

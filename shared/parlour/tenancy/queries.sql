@@ -133,7 +133,9 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
          WHERE one.name = ANY(a.tools)) AS tools_json,
        CASE WHEN a.tools && ARRAY['create_entity', 'link_entities', 'list_entities', 'update_entity'] THEN (
            SELECT json_build_object('types', (
-                      SELECT json_agg(json_build_object('key', k.key, 'properties', k.properties, 'is_built_in', EXISTS (
+                      SELECT json_agg(json_build_object('key', k.key, 'properties', k.properties,
+                                                             'property_order', k.rag -> 'property_order',
+                                                             'is_built_in', EXISTS (
                                           SELECT FROM config_versions v
                                            WHERE (v.kind, v.config_id, v.version, v.created_by)
                                                  = ('entity_type', k.id, k.version, 'system'))) ORDER BY k.key COLLATE "C")

@@ -16,6 +16,9 @@ BUILTIN_SCHEME = "python:"
 FUNCTION_SCHEME = "function:"
 """The scheme of endpoints that are functions of the pack: `function:module.name`."""
 
+ARGUMENT_ORDER = "x-argument-order"
+"""The list in a tool's schema that has the order of the arguments in its file; no model reads it."""
+
 KEY_PLACEHOLDER = "{key}"
 """Where a lookup's URL takes the key of the call that is asked about."""
 
@@ -103,7 +106,7 @@ class Tool:
 
     def to_definition(self) -> JsonObject:
         """Return the tool as a model reads it: without the parts of its schema that only calls are checked by."""
-        hidden = _CHECKED_KEYWORDS if self.scheme == "python" else frozenset()
+        hidden = {ARGUMENT_ORDER, *(_CHECKED_KEYWORDS if self.scheme == "python" else ())}
         return {
             "name": self.name,
             "description": self.description,
@@ -111,7 +114,7 @@ class Tool:
         }
 
 
-def _readable_schema(schema: JsonObject, hidden: frozenset[str]) -> JsonObject:
+def _readable_schema(schema: JsonObject, hidden: Set[str]) -> JsonObject:
     """Return a schema without the hidden keywords, `additionalProperties: false` and an empty `required`."""
     shown: JsonObject = {}
     for keyword, value in schema.items():

@@ -6,6 +6,7 @@ from markdown_it import MarkdownIt
 from parlour.approvals.question import ArgumentRow, argument_rows, effects_text, question_text
 from parlour.channels.whatsapp_format import format_whatsapp
 from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.records.record_type import RecordType
 from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
 from parlour.tools.tool_definition import Tool
 
@@ -128,19 +129,22 @@ def test_whatsapp_draws_no_mark_of_an_argument_as_formatting(argument: str, show
     assert sent.translate(NARROW).endswith(argument)
 
 
+TASK = RecordType("task", "Task", {"owner": {}, "due": {}, "exposure": {"unit": "GBP"}, "state": {}})
+
 RECORD_QUESTIONS: tuple[tuple[JsonObject, list[str]], ...] = (
     (
         {
             "kind": "task",
             "name": "Fit the missing ties",
-            "properties": {"owner": "Joanna", "due": "2026-12-03", "exposure": 46000, "state": "open"},
+            "properties": {"due": "2026-12-03", "owner": "Joanna", "state": "open", "exposure": 46000, "is_late": True},
         },
         [
             "Create the task “Fit the missing ties”:",
             "- Owner: Joanna",
             "- Due: 3 December 2026",
-            "- Exposure: 46000 GBP",
+            "- Exposure: 46,000 GBP",
             "- State: open",
+            "- Is late: yes",
         ],
     ),
     (
@@ -157,7 +161,7 @@ RECORD_QUESTIONS: tuple[tuple[JsonObject, list[str]], ...] = (
 
 @pytest.mark.parametrize(("arguments", "lines"), RECORD_QUESTIONS)
 def test_a_question_about_a_record_reads_like_a_sentence(arguments: JsonObject, lines: list[str]) -> None:
-    assert question_text(CREATE_ENTITY, arguments, {"exposure": "GBP"}).split("\n") == lines
+    assert question_text(CREATE_ENTITY, arguments, TASK).split("\n") == lines
 
 
 def test_a_question_says_what_is_changed_and_what_cannot_be_taken_back() -> None:

@@ -26,6 +26,7 @@ RECORD: dict[str, Any] = {
     "classification": 2,
     "version": 3,
     "project": "project/NRS",
+    "units": {"exposure": "GBP"},
     "properties": {"severity": "high", "sources": [{"title": "Opinion", "page": 3}], "watched": True, "note": None},
 }
 LINKS: dict[str, Any] = {

@@ -1,3 +1,5 @@
+import pytest
+
 from parlour.infra.json_values import JsonObject
 from parlour.models.offline_quotes import Quote, choose_quotes, find_listed_type, list_records
 
@@ -22,8 +24,20 @@ def test_the_first_passage_is_quoted_where_no_sentence_shares_enough() -> None:
         document(1, "6.3 The buyer pays within 21 days.\n\n6.4 The buyer retains 3 % of each sum."),
         document(2, "Keep the gate shut."),
     ]
-    (passage,) = choose_quotes("What share of the invoice does the customer keep back as security?", documents)
+    (passage,) = choose_quotes("What does the customer pay, and what is kept as retention?", documents)
     assert passage == Quote("6.3 The buyer pays within 21 days. 6.4 The buyer retains 3 % of each sum.", 1)
+
+
+@pytest.mark.parametrize(
+    "question", ["How much does a lost hammer from the workshop cost?", "What is the capital of France?"]
+)
+def test_nothing_is_quoted_that_is_about_something_else(question: str) -> None:
+    table = "| bicycle | cost of a day |\n|---|---|\n| cargo | 59 EUR |\n| city | 19 EUR |"
+    documents = [document(1, table), document(2, "The shop opens at nine. It is closed on Sunday.")]
+    assert choose_quotes(question, documents) == []
+    assert [quote.text for quote in choose_quotes("What does a cargo bicycle cost?", documents)][:1] == [
+        "bicycle: cargo; cost of a day: 59 EUR"
+    ]
 
 
 def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:

@@ -289,8 +289,8 @@ def test_a_difference_says_what_was_and_what_is() -> None:
         "name: Crane late (was Crane)",
         "classification: confidential (was public)",
         "owner: removed (was Ines)",
-        "severity: high",
         "state: closed (was open)",
+        "severity: high",
     ]
     assert diff_records(RISK, before, before) == []
 

@@ -3,7 +3,8 @@
 import pytest
 
 from parlour.infra.json_values import Json, JsonObject
-from parlour.records.snapshots import SnapshotTemplate, format_value, placeholders, snapshot_row
+from parlour.records.property_text import format_value, with_property_order
+from parlour.records.snapshots import SnapshotTemplate, placeholders, snapshot_row
 
 TASK = SnapshotTemplate(
     "task",
@@ -40,6 +41,27 @@ def test_a_property_without_a_value_is_unknown() -> None:
 def test_a_sentence_without_a_value_is_left_out(properties: JsonObject, expected: str) -> None:
     template: JsonObject = {"semantic": "{{name}} is {{state}}. Due {{due}} for {{who}}. {{note}}. See the plan."}
     assert text(SnapshotTemplate("task", "Task", {}, template), properties) == expected
+
+
+def test_properties_are_in_the_order_of_their_types_file_and_numbers_have_their_unit() -> None:
+    defined: JsonObject = {
+        "price": {"type": "number", "unit": "GBP", "label": "possible cost"},
+        "to": {"type": "text"},
+        "year": {"type": "integer"},
+        "is_wet": {"type": "boolean", "unit": "GBP"},
+    }
+    values: JsonObject = {"is_wet": True, "old": "x", "to": "Pune", "price": 46000, "year": 2026}
+    rag = with_property_order(defined, {"semantic": "{{name}}"})
+    assert text(SnapshotTemplate("t", "T", defined, rag), values).splitlines() == [
+        "Slab pour",
+        "possible cost: 46,000 GBP",
+        "to: Pune",
+        "year: 2026",
+        "is wet: yes",
+        "old: x",
+    ]
+    own = {**rag, "semantic": "{{name}} costs £{{price}}"}  # a template writes its units itself
+    assert text(SnapshotTemplate("t", "T", defined, own), values).startswith("Slab pour costs £46000\nto:")
 
 
 @pytest.mark.parametrize("rag", [{}, {"semantic": ""}, {"semantic": 3}])

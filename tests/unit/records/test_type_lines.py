@@ -18,9 +18,12 @@ def lines(known: KnownTypes, *, can_filter: bool = True, can_link: bool = True) 
     return render_type_lines(known, can_filter=can_filter, can_link=can_link)
 
 
-def test_a_line_has_required_properties_choices_units_and_kinds() -> None:
-    expected = "- task: owner*, state* (open | in progress | waiting), days (integer), due (date), exposure (GBP)"
+def test_a_line_has_properties_in_order_with_choices_units_and_kinds() -> None:
+    expected = "- task: owner*, due (date), state* (open | in progress | waiting), exposure (GBP), days (integer)"
     assert expected in lines(KnownTypes({"task": TASK}))
+    stored = {name: TASK[name] for name in sorted(TASK)}
+    row = {"key": "task", "properties": stored, "property_order": [*TASK], "is_built_in": False}
+    assert expected in lines(KnownTypes.parse(json.dumps({"types": [row]})))
 
 
 def test_examples_are_true_for_the_pack() -> None:
@@ -39,7 +42,7 @@ def test_relations_and_filters_are_there_only_for_who_can_use_them() -> None:
 
 def test_built_in_types_have_lines_only_where_the_pack_has_no_types() -> None:
     assert any(
-        line.startswith("- task: description, due (date), owner, priority (low |") for line in lines(KnownTypes())
+        line.startswith("- task: description, state (open |") for line in lines(KnownTypes())
     )
     own = "\n".join(lines(KnownTypes({"case": TASK})))
     assert "- task:" not in own

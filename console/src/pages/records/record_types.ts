@@ -52,7 +52,7 @@ export function valueText(value: unknown, property?: Property): string {
   if (value === null || value === undefined || value === "") return "";
   if (typeof value === "boolean") return value ? "Yes" : "No";
   if (typeof value === "number")
-    return [property?.unit, value.toLocaleString(document.documentElement.lang || "en")].filter(Boolean).join(" ");
+    return [value.toLocaleString(document.documentElement.lang || "en"), property?.unit].filter(Boolean).join(" ");
   if (Array.isArray(value))
     return value
       .map((item) => valueText(item, property))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from parlour.infra.json_values import Json, JsonObject
 from parlour.principal import LEVEL_NAMES
+from parlour.records.property_text import unit_of
 from parlour.records.record import Record
 from parlour.records.record_links import Link
 
@@ -22,9 +23,15 @@ def record_summary(entity: Record) -> JsonObject:
     return _record_header(entity) | _properties({name: _shortened(value) for name, value in entity.properties.items()})
 
 
-def full_record(entity: Record, property_names: Sequence[str] = ()) -> JsonObject:
-    """Return a record with everything in it; `property_names` are those of its type."""
+def full_record(entity: Record, defined: JsonObject | None = None) -> JsonObject:
+    """Return a record with everything in it; `defined` are the properties of its type, whose units are named."""
+    property_names = defined or {}
     told = _record_header(entity) | _properties(entity.properties)
+    units: JsonObject = {
+        name: unit for name, known in property_names.items() if name in entity.properties and (unit := unit_of(known))
+    }
+    if units:
+        told["units"] = units
     told |= {"classification": LEVEL_NAMES[entity.classification], "version": entity.version}
     told |= {"created": _day(entity.created_at.isoformat())}
     if empty := [name for name in property_names if name not in entity.properties]:

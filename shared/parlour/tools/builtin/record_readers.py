@@ -10,8 +10,9 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.records import crud, type_registry
 from parlour.records.crud import Record, RecordPage
+from parlour.records.property_text import format_value
 from parlour.records.record import RecordQuery
-from parlour.records.snapshots import format_value
+from parlour.records.record_type import RecordType
 from parlour.search.citation_numbers import assign_numbers
 from parlour.tools.builtin import record_json, store
 from parlour.tools.builtin.definitions import MAX_LISTED
@@ -70,17 +71,16 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
     if not handles:
         raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
 
-    def look(tx: Transaction) -> tuple[list[Record], dict[str, list[str]], Mapping[UUID, int]]:
+    def look(tx: Transaction) -> tuple[list[Record], dict[str, RecordType], Mapping[UUID, int]]:
         found = require_records(context.principal, tx, handles, "entities")
         kinds = {kind: type_registry.get_record_type(tx, kind) for kind in {entity.type for entity in found}}
-        properties = {kind: list(definition.properties) for kind, definition in kinds.items()}
-        return found, properties, _record_numbers(context, tx, found)
+        return found, kinds, _record_numbers(context, tx, found)
 
     with translate_errors():
         found, known, numbers = context.database.run(context.principal, look)
     return {
         "entities": [
-            _numbered(numbers, record, record_json.full_record(record, known[record.type])) for record in found
+            _numbered(numbers, record, record_json.full_record(record, known[record.type].properties)) for record in found
         ]
     }
 
