@@ -105,7 +105,7 @@ def test_a_change_is_told_from_what_to_what(desk: RecordHarness) -> None:
     told, created, snapshot = desk.context_rows_of(changed)
     assert told.content == (
         "[2026-03-02 10:30] Crane late (Risk): name: Crane late (was Crane not free); owner: Ines;"
-        " severity: removed (was high); state: closed (was open), by a member"
+        " state: closed (was open); severity: removed (was high), by a member"
     )
     assert created.content.endswith("created, by a member")
     assert snapshot.content == "Crane late (Risk)\nowner: Ines\nstate: closed"
