@@ -14,11 +14,17 @@ type Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 type JsonObject = dict[str, Json]
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+_ORDERED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def canonical_json(value: object) -> str:
     """One text per value: sorted keys, no spaces, no escapes; what hashes and byte comparisons are made of."""
     return _CANONICAL.encode(value)
+
+
+def ordered_json(value: object) -> str:
+    """Return a value's text with the keys of objects in their own order."""
+    return _ORDERED.encode(value)
 
 
 def canonical_digest(value: object) -> str:

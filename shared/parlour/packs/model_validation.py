@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from parlour.infra.errors import InvalidPack
-from parlour.infra.json_values import Json, canonical_json
+from parlour.infra.json_values import Json, ordered_json
 from parlour.packs.pack_model import PackModel
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.text.spelling_suggestions import closest_option, did_you_mean, list_options
@@ -38,7 +38,7 @@ _MESSAGES = {
 def validate_model[T](kind: type[T], located: ParsedYaml) -> T:
     """Return a file's value as `kind` (a Part, or a tuple of Parts). InvalidPack with every problem of the file."""
     try:
-        return TypeAdapter(kind).validate_json(canonical_json(located.value))
+        return TypeAdapter(kind).validate_json(ordered_json(located.value))
     except ValidationError as error:
         details = error.errors(include_url=False)
         misspelt = {place for detail in details for place in _intended_fields(kind, detail)}
@@ -62,7 +62,7 @@ def read_valid_parts(kind: Any, value: Json) -> Any:
 
 def _read_valid_parts(adapter: TypeAdapter[Any], kind: Any, value: Json, default: Any) -> Any:
     with suppress(ValidationError):
-        return adapter.validate_json(canonical_json(value), strict=True)
+        return adapter.validate_json(ordered_json(value), strict=True)
     kind = _unwrap(kind)
     if isinstance(kind, type) and issubclass(kind, PackModel):
         return _construct(kind, value if isinstance(value, dict) else {})

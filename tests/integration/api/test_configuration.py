@@ -1,6 +1,8 @@
 """Configuring a tenant over the API, and who may."""
 
+import re
 import uuid
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -294,3 +296,46 @@ def test_single_items_of_a_pack_are_deleted_and_stay_away(client: TestClient) ->
     assert again["changed"] is False
     assert {one["item"] for one in again["edits"]} == {document["handle"], "site/S-1"}
     assert client.get("/v1/documents", headers=headers).json()["documents"] == []
+
+
+def test_properties_and_arguments_keep_the_order_and_unit_of_their_file(client: TestClient, acme: str) -> None:
+    headers = operator_headers(acme)
+    files = sample_pack_files(acme, "acme.example")
+    files["entity_types/trip.yaml"] = (
+        "display_name: Trip\nproperties:\n  starting_place: {type: text}\n  to: {type: text}\n"
+        "  price: {type: number, unit: GBP}\n"
+    )
+    files["entities/trip.yaml"] = (
+        "- {key: T-1, name: Tour, properties: {to: Pune, price: 46000, starting_place: Goa}}\n"
+    )
+    files["tenant.yaml"] += "tool_hosts: [rooms.example]\n"
+    files["tools/book.yaml"] = (
+        "description: Books.\nendpoint: https://rooms.example/book\nschema:\n  type: object\n  properties:\n"
+        "    starting_place: {type: string}\n    to: {type: string}\n"
+    )
+
+    def apply() -> dict[str, Any]:
+        answer = client.put("/v1/pack", json={"files": files}, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["counts"]["entity_type"]  # type: ignore[no-any-return]
+
+    apply()
+    shown = client.get("/v1/entities/trip/T-1", headers=headers).json()
+    assert [*shown["properties"].items()] == [("starting_place", "Goa"), ("to", "Pune"), ("price", 46000)]
+    assert shown["units"] == {"price": "GBP"}
+    (trip,) = [
+        kind for kind in client.get("/v1/entity-types", headers=headers).json()["types"] if kind["key"] == "trip"
+    ]
+    assert [*trip["properties"]] == ["starting_place", "to", "price"]
+    exported = client.get("/v1/pack", headers=headers).json()["files"]
+    assert re.findall(r"^  (\w+):", exported["entity_types/trip.yaml"], re.MULTILINE) == [*trip["properties"]]
+    assert "order" not in exported["entity_types/trip.yaml"] + exported["tools/book.yaml"]
+    assert exported["tools/book.yaml"].index("starting_place") < exported["tools/book.yaml"].index("to:")
+    assert apply()["changed"] == 0
+    files["entity_types/trip.yaml"] = (
+        "display_name: Trip\nproperties:\n  price: {type: number, unit: GBP}\n  to: {type: text}\n"
+        "  starting_place: {type: text}\n"
+    )
+    assert apply()["changed"] == 1
+    shown = client.get("/v1/entities/trip/T-1", headers=headers).json()
+    assert [*shown["properties"]] == ["price", "to", "starting_place"]

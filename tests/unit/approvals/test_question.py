@@ -8,7 +8,7 @@ from parlour.channels.whatsapp_format import format_whatsapp
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.records.record_type import RecordType
 from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
-from parlour.tools.tool_definition import Tool
+from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
 
 def test_each_value_of_an_argument_has_a_row_in_words() -> None:
@@ -26,6 +26,15 @@ def test_each_value_of_an_argument_has_a_row_in_words() -> None:
         ArgumentRow("Tags", '["a"]'),
         ArgumentRow("Links", "{}"),
     ]
+
+
+def test_arguments_are_in_the_order_of_the_tools_file() -> None:
+    arguments: JsonObject = {"to": "Pune", "amount": 5, "starting_place": "Goa"}
+    schema: JsonObject = {ARGUMENT_ORDER: ["starting_place", "to", "via"]}
+    assert [row.label for row in argument_rows(arguments, schema)] == ["Starting place", "To", "Amount"]
+    assert [row.label for row in argument_rows(arguments)] == ["To", "Amount", "Starting place"]
+    definition = Tool("book", "Books.", {"type": "object", **schema}, "https://rooms.example/").to_definition()
+    assert "order" not in str(definition)
 
 
 def test_neither_names_nor_values_of_arguments_write_lines_of_the_question() -> None:

@@ -78,11 +78,8 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
 
     with translate_errors():
         found, known, numbers = context.database.run(context.principal, look)
-    return {
-        "entities": [
-            _numbered(numbers, record, record_json.full_record(record, known[record.type].properties)) for record in found
-        ]
-    }
+    shown = [(record, record_json.full_record(record, known[record.type].properties)) for record in found]
+    return {"entities": [_numbered(numbers, record, content) for record, content in shown]}
 
 
 def _record_numbers(context: ToolContext, tx: Transaction, records: Sequence[Record]) -> Mapping[UUID, int]:
