@@ -30,7 +30,10 @@ class KnownTypes:
 
     @classmethod
     def parse(cls, rows: str) -> "KnownTypes":
-        """Read {"types": [{"key", "properties", "property_order", "is_built_in"}], "relations": [name]}; "" has none."""
+        """Read rows of types and relations; "" has none.
+
+        {"types": [{"key", "properties", "property_order", "is_built_in"}], "relations": [name]}
+        """
         found = json.loads(rows or "{}")
         own = {
             row["key"]: order_properties(row, row["properties"])

@@ -1,7 +1,7 @@
 """What a tool is: a name, a JSON schema for its arguments, an endpoint and flags. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 

@@ -41,9 +41,7 @@ def test_relations_and_filters_are_there_only_for_who_can_use_them() -> None:
 
 
 def test_built_in_types_have_lines_only_where_the_pack_has_no_types() -> None:
-    assert any(
-        line.startswith("- task: description, state (open |") for line in lines(KnownTypes())
-    )
+    assert any(line.startswith("- task: description, state (open |") for line in lines(KnownTypes()))
     own = "\n".join(lines(KnownTypes({"case": TASK})))
     assert "- task:" not in own
     assert "risk, task" in own
