@@ -35,15 +35,15 @@ UNREAD = frozenset({"DocumentHeader.metadata", "ModelRouting.strategy"})
 READ_BY_LAMBDA = frozenset({"aws_lambda_exec_wrapper"})
 
 
-def list_fields(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[tuple[str, str]]:
+def list_fields(model: type[BaseModel], visited: set[type[BaseModel]]) -> Iterator[tuple[str, str]]:
     """Yield model and field of a file's model and of the models inside it, each once."""
-    if model in seen:
+    if model in visited:
         return
-    seen.add(model)
+    visited.add(model)
     for name, field in model.model_fields.items():
         yield model.__name__, field.alias or name
         for part in list_models(field.annotation):
-            yield from list_fields(part, seen)
+            yield from list_fields(part, visited)
 
 
 def list_models(annotation: object) -> Iterator[type[BaseModel]]:
@@ -58,8 +58,8 @@ def read_names() -> frozenset[str]:
     """Return the attributes, keys and columns that Parlour reads outside of what defines packs."""
     found: set[str] = set()
     for path in SHARED.rglob("*"):
-        place = path.relative_to(SHARED).as_posix()
-        if path.suffix not in {".py", ".sql"} or place.startswith(DEFINING):
+        relative_path = path.relative_to(SHARED).as_posix()
+        if path.suffix not in {".py", ".sql"} or relative_path.startswith(DEFINING):
             continue
         text = path.read_text("utf-8")
         if path.suffix == ".sql":
@@ -75,12 +75,12 @@ def read_names() -> frozenset[str]:
 
 
 READ = read_names()
-SEEN: set[type[BaseModel]] = set()
+VISITED: set[type[BaseModel]] = set()
 FIELDS = [
     f"{model}.{field}"
     for kind in FILE_KINDS
     for top in list_models(kind.model)
-    for model, field in list_fields(top, SEEN)
+    for model, field in list_fields(top, VISITED)
 ]
 
 
@@ -102,7 +102,7 @@ def test_every_variable_of_a_function_is_read(kind: type[Settings]) -> None:
 
 def test_every_parameter_of_the_stack_is_used() -> None:
     text = Path("template.yaml").read_text("utf-8")
-    head, _, rest = text.partition("\nConditions:")
+    head, _, body = text.partition("\nConditions:")
     names = re.findall(r"^  (\w+):\n    Type: ", head.partition("\nParameters:")[2], re.MULTILINE)
     assert len(names) > 20
-    assert [name for name in names if not re.search(rf"!Ref {name}\b|\$\{{{name}\}}|Ref: {name}\b", rest)] == []
+    assert [name for name in names if not re.search(rf"!Ref {name}\b|\$\{{{name}\}}|Ref: {name}\b", body)] == []

@@ -84,7 +84,7 @@ class RecordView(ResponseModel):
         """With the link that its kind gives it."""
         derived: dict[str, Any] = {
             "properties": kind.ordered(entity.properties),
-            "units": {name: unit for name, known in kind.properties.items() if (unit := unit_of(known))},
+            "units": {name: unit for name, definition in kind.properties.items() if (unit := unit_of(definition))},
             "link": kind.link_to_record(entity.key),
         }
         told = {name: getattr(entity, name) for name in cls.model_fields if name not in derived}

@@ -281,9 +281,9 @@ def _end(
     return Outcome(code, question.closed_text(closed), closed, ended=ended)
 
 
-def _written_record_type(tx: Transaction, asked: AskedCall) -> RecordType | None:
+def _written_record_type(tx: Transaction, call: AskedCall) -> RecordType | None:
     """Return the type of the record that the call writes; None for another call and for an unknown type."""
-    type_key = question.written_record_type(asked.tool, asked.arguments)
+    type_key = question.written_record_type(call.tool, call.arguments)
     return type_registry.list_record_types(tx).get(type_key) if type_key else None
 
 

@@ -17,7 +17,7 @@ from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
 _MAX_HEADING_CHARS = 200
 _FINAL_LINE = "This cannot be taken back."
-_SAYS_FINAL = re.compile(r"\bcannot be (?:taken back|undone)\b", re.IGNORECASE)
+_FINAL_WORDING = re.compile(r"\bcannot be (?:taken back|undone)\b", re.IGNORECASE)
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FIRST_LINE, _NEXT_LINE = "- ", "\n  > "
 _LINE_MARKS = (_FIRST_LINE, _NEXT_LINE[1:])
@@ -67,7 +67,7 @@ def question_text(tool: Tool, arguments: JsonObject, record_type: RecordType | N
     heading, rows = _record_question(tool, arguments, record_type or RecordType("", ""))
     # Each further line of a value is marked, so that none of them reads as a line of the question.
     lines = [f"{_FIRST_LINE}{row.label}: {row.value.replace('\n', _NEXT_LINE)}" for row in rows]
-    ending = [_FINAL_LINE] if _SAYS_FINAL.search(tool.description) else []
+    ending = [_FINAL_LINE] if _FINAL_WORDING.search(tool.description) else []
     return "\n".join([f"{heading}{':' if lines else ''}", *lines, *ending])
 
 
@@ -80,24 +80,24 @@ def written_record_type(tool: Tool, arguments: JsonObject) -> str:
 
 def _record_question(tool: Tool, arguments: JsonObject, record_type: RecordType) -> tuple[str, list[ArgumentRow]]:
     """Return the first line of a question and its rows."""
-    rest = dict(arguments)
+    shown = dict(arguments)
     kind, name, handle = (str(arguments.get(part, "")) for part in ("kind", "name", "entity"))
     if tool.endpoint == CREATE_ENTITY.endpoint and _is_plain(kind) and _is_plain(name):
         heading = f"Create the {_name_text(kind)} “{show_invisible(name)}”"
-        rest = {part: value for part, value in rest.items() if part not in {"kind", "name"}}
+        shown = {part: value for part, value in shown.items() if part not in {"kind", "name"}}
     elif tool.endpoint == UPDATE_ENTITY.endpoint and _is_plain(handle):
         heading = f"Change {show_invisible(handle)}"
-        rest.pop("entity")
+        shown.pop("entity")
     else:
         return label_text(tool.name, tool.schema), argument_rows(arguments, tool.schema)
-    properties = rest.get("properties")
+    properties = shown.get("properties")
     if not isinstance(properties, dict):
-        return heading, argument_rows(rest, tool.schema)
-    other_rows = argument_rows({part: value for part, value in rest.items() if part != "properties"}, tool.schema)
-    taken = {row.label for row in other_rows}
+        return heading, argument_rows(shown, tool.schema)
+    other_rows = argument_rows({part: value for part, value in shown.items() if part != "properties"}, tool.schema)
+    labels = {row.label for row in other_rows}
     rows = [
         ArgumentRow(
-            f"Properties, {_name_text(part)}" if label in taken else label,
+            f"Properties, {_name_text(part)}" if label in labels else label,
             _property_text(record_type.properties.get(part), value),
         )
         for part, value in record_type.ordered(properties).items()
@@ -107,7 +107,7 @@ def _record_question(tool: Tool, arguments: JsonObject, record_type: RecordType)
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text can stand in the first line without hiding what follows it."""
+    """Return whether a text can be in the first line without hiding what follows it."""
     return 0 < len(text) <= _MAX_HEADING_CHARS and not {"\n", "“", "”"} & set(text)
 
 

@@ -77,7 +77,7 @@ _MAX_WORDS_ABOUT_IT = 2
 _MAX_QUERY_CHARS = 1_000
 
 #: How many words of the question it repeats when it found nothing.
-_MAX_WORDS_SAID = 6
+_MAX_REPEATED_WORDS = 6
 
 #: How many records of one type it lists: as many as one search returns.
 _MAX_LISTED = 10
@@ -182,7 +182,7 @@ def _quoted(question: str, results: list[JsonObject], listed: str | None) -> str
         return "\n".join(lines)
     if all(result.get("is_error") for result in results):
         return _BROKEN
-    return _NOTHING.format(about=", ".join(content_words(question)[:_MAX_WORDS_SAID]) or "this")
+    return _NOTHING.format(about=", ".join(content_words(question)[:_MAX_REPEATED_WORDS]) or "this")
 
 
 def _documents(results: list[JsonObject]) -> list[JsonObject]:

@@ -28,9 +28,9 @@ def restore_file_order(kind: ConfigKind, row: JsonObject) -> JsonObject:
         return {**row, "properties": order_properties(rag, _object(row["properties"])), "rag": settings}
     schema = _object(row.get("schema"))
     if kind == "tool" and ARGUMENT_ORDER in schema:
-        rest = {name: value for name, value in schema.items() if name != ARGUMENT_ORDER}
+        keywords = {name: value for name, value in schema.items() if name != ARGUMENT_ORDER}
         order: JsonObject = {PROPERTY_ORDER: schema[ARGUMENT_ORDER]}
-        return {**row, "schema": {**rest, "properties": order_properties(order, _object(schema["properties"]))}}
+        return {**row, "schema": {**keywords, "properties": order_properties(order, _object(schema["properties"]))}}
     return row
 
 

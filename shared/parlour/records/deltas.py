@@ -66,8 +66,8 @@ def diff_records(kind: RecordType, before: RecordState, after: RecordState) -> l
         ),
     ]
     for name in order_properties(kind.rag, {**before.properties, **after.properties}):
-        known = kind.properties.get(name)
-        values = [_shortened(format_property(known, entity.properties.get(name))) for entity in (before, after)]
+        definition = kind.properties.get(name)
+        values = [_shortened(format_property(definition, entity.properties.get(name))) for entity in (before, after)]
         if before.properties.get(name) != after.properties.get(name):
             found.append(FieldChange(name, kind.label(name), *values))
     return [one for one in found if one.name not in {"name", "classification"} or one.before != one.after]

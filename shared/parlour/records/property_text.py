@@ -15,9 +15,9 @@ def order_properties[V](rag: Mapping[str, Json], values: Mapping[str, V]) -> dic
     written and after.
     """
     listed = rag.get(PROPERTY_ORDER)
-    place = {name: number for number, name in enumerate(listed)} if isinstance(listed, list) else {}
+    position = {name: number for number, name in enumerate(listed)} if isinstance(listed, list) else {}
     return dict(
-        sorted(values.items(), key=lambda item: (place.get(item[0], len(place)), len(item[0].encode()), item[0]))
+        sorted(values.items(), key=lambda item: (position.get(item[0], len(position)), len(item[0].encode()), item[0]))
     )
 
 

@@ -43,14 +43,14 @@ class KnownTypes:
         return cls(own, tuple(found.get("relations") or ()))
 
 
-def render_type_lines(known: KnownTypes, *, can_filter: bool, can_link: bool) -> list[str]:
+def render_type_lines(types: KnownTypes, *, can_filter: bool, can_link: bool) -> list[str]:
     """Return the lines: the pack's types with their properties, the built-in ones too where the pack has none.
 
     can_filter  whether an example of a filter is given.
     can_link    whether the relations are listed.
     """
     built_in = {key: kind.properties for key, kind in BUILT_IN_TYPES.items() if key != CONVERSATION_TYPE}
-    described = dict(sorted((known.properties or built_in).items()))
+    described = dict(sorted((types.properties or built_in).items()))
     shown = dict(list(described.items())[:_MAX_TYPES])
     named = sorted({*built_in, *described} - shown.keys())
     first = next(iter(shown))
@@ -63,14 +63,14 @@ def render_type_lines(known: KnownTypes, *, can_filter: bool, can_link: bool) ->
     if can_filter and (example := _filter_example(shown)):
         lines.append(example)
     if can_link:
-        relations = dict.fromkeys((*known.relations[:_MAX_RELATIONS], *_GENERAL_RELATIONS))
+        relations = dict.fromkeys((*types.relations[:_MAX_RELATIONS], *_GENERAL_RELATIONS))
         lines.append(f"Relations: {', '.join(relations)}.")
     return lines
 
 
 def _properties(properties: JsonObject) -> Iterator[str]:
     """Return a type's properties in their order. Of too many, the required ones are never left out."""
-    definitions = {name: one for name, one in properties.items() if isinstance(one, dict)}
+    definitions = {name: definition for name, definition in properties.items() if isinstance(definition, dict)}
     shown = sorted(definitions, key=lambda name: not definitions[name].get("required"))[:_MAX_PROPERTIES]
     yield from (_property(name, definition) for name, definition in definitions.items() if name in shown)
     if len(definitions) > _MAX_PROPERTIES:

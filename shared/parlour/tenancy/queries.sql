@@ -141,19 +141,19 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
                                                  = ('entity_type', k.id, k.version, 'system'))) ORDER BY k.key COLLATE "C")
                         FROM entity_types k),
                   'relations', (
-                      WITH RECURSIVE known AS (
+                      WITH RECURSIVE relation_name AS (
                           (SELECT d.relation FROM edges d WHERE d.created_by = '' ORDER BY d.relation LIMIT 1)
                           UNION ALL
-                          SELECT (SELECT d.relation FROM edges d WHERE d.created_by = '' AND d.relation > known.relation
+                          SELECT (SELECT d.relation FROM edges d WHERE d.created_by = '' AND d.relation > relation_name.relation
                                    ORDER BY d.relation LIMIT 1)
-                            FROM known WHERE known.relation IS NOT NULL
+                            FROM relation_name WHERE relation_name.relation IS NOT NULL
                       )
-                      SELECT json_agg(known.relation)
-                        FROM known
+                      SELECT json_agg(relation_name.relation)
+                        FROM relation_name
                        WHERE EXISTS (SELECT FROM edges d
                                        JOIN entities s ON (s.tenant_id, s.id) = (d.tenant_id, d.source_id)
                                        JOIN entities o ON (o.tenant_id, o.id) = (d.tenant_id, d.target_id)
-                                      WHERE d.relation = known.relation AND d.created_by = ''
+                                      WHERE d.relation = relation_name.relation AND d.created_by = ''
                                         AND s.deleted_at IS NULL AND o.deleted_at IS NULL
                                         AND GREATEST(s.classification, o.classification)
                                             <= COALESCE(u.clearance, b.clearance))))::text)

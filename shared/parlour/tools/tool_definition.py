@@ -31,7 +31,7 @@ _INVALID_URL_CHARS = re.compile(r"[\s\\\x00-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _FUNCTION_NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)+", re.IGNORECASE)
 _CHECKED_KEYWORDS = frozenset({"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"})
-"""Keywords that models of Parlour's own tools do not read: a call that breaks one is told so, and few do."""
+"""Keywords that models of Parlour's own tools do not read: the error of a call that breaks one names it."""
 
 _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 
@@ -123,7 +123,8 @@ def _readable_schema(schema: JsonObject, hidden: Set[str]) -> JsonObject:
         match keyword, value:
             case "properties", dict():
                 shown[keyword] = {
-                    name: _readable_schema(one, hidden) if isinstance(one, dict) else one for name, one in value.items()
+                    name: _readable_schema(part, hidden) if isinstance(part, dict) else part
+                    for name, part in value.items()
                 }
             case "items", dict():
                 shown[keyword] = _readable_schema(value, hidden)

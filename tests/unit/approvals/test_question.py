@@ -173,7 +173,7 @@ def test_a_question_about_a_record_reads_like_a_sentence(arguments: JsonObject, 
     assert question_text(CREATE_ENTITY, arguments, TASK).split("\n") == lines
 
 
-def test_a_question_says_what_is_changed_and_what_cannot_be_taken_back() -> None:
+def test_a_question_names_the_change_and_what_cannot_be_taken_back() -> None:
     change: JsonObject = {"entity": "task/T-118", "properties": {"note": None, "state": "done"}}
     assert question_text(UPDATE_ENTITY, change) == "Change task/T-118:\n- Note: (removed)\n- State: done"
     page = Tool("page", "It cannot be taken back.", {}, "https://page.example.org", writes=True)

@@ -14,8 +14,8 @@ TASK: JsonObject = {
 }
 
 
-def lines(known: KnownTypes, *, can_filter: bool = True, can_link: bool = True) -> list[str]:
-    return render_type_lines(known, can_filter=can_filter, can_link=can_link)
+def lines(types: KnownTypes, *, can_filter: bool = True, can_link: bool = True) -> list[str]:
+    return render_type_lines(types, can_filter=can_filter, can_link=can_link)
 
 
 def test_a_line_has_properties_in_order_with_choices_units_and_kinds() -> None:
@@ -33,9 +33,9 @@ def test_examples_are_true_for_the_pack() -> None:
 
 
 def test_relations_and_filters_are_there_only_for_who_can_use_them() -> None:
-    known = KnownTypes({"task": TASK}, ("answers",))
-    assert lines(known)[-1].startswith("Relations: answers, contains, depends_on")
-    text = "\n".join(lines(known, can_filter=False, can_link=False))
+    types = KnownTypes({"task": TASK}, ("answers",))
+    assert lines(types)[-1].startswith("Relations: answers, contains, depends_on")
+    text = "\n".join(lines(types, can_filter=False, can_link=False))
     assert "Relations" not in text
     assert "filter" not in text
 

@@ -28,7 +28,9 @@ def full_record(entity: Record, defined: JsonObject | None = None) -> JsonObject
     property_names = defined or {}
     told = _record_header(entity) | _properties(entity.properties)
     units: JsonObject = {
-        name: unit for name, known in property_names.items() if name in entity.properties and (unit := unit_of(known))
+        name: unit
+        for name, definition in property_names.items()
+        if name in entity.properties and (unit := unit_of(definition))
     }
     if units:
         told["units"] = units

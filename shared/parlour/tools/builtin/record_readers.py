@@ -73,12 +73,12 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
 
     def look(tx: Transaction) -> tuple[list[Record], dict[str, RecordType], Mapping[UUID, int]]:
         found = require_records(context.principal, tx, handles, "entities")
-        kinds = {kind: type_registry.get_record_type(tx, kind) for kind in {entity.type for entity in found}}
-        return found, kinds, _record_numbers(context, tx, found)
+        record_types = {key: type_registry.get_record_type(tx, key) for key in {entity.type for entity in found}}
+        return found, record_types, _record_numbers(context, tx, found)
 
     with translate_errors():
-        found, known, numbers = context.database.run(context.principal, look)
-    shown = [(record, record_json.full_record(record, known[record.type].properties)) for record in found]
+        found, record_types, numbers = context.database.run(context.principal, look)
+    shown = [(record, record_json.full_record(record, record_types[record.type].properties)) for record in found]
     return {"entities": [_numbered(numbers, record, content) for record, content in shown]}
 
 
