@@ -9,7 +9,7 @@ from parlour.records.record import Record
 from parlour.records.record_links import Link
 
 UNVERIFIED_NOTE = "written by the user; nobody has checked it"
-"""What a model is told of a record that no member has accepted."""
+"""What a model reads of a record that no member has accepted."""
 
 UNVERIFIED_VISIBILITY = "this user only, until a member of the team accepts it"
 """Who sees a record that no member has accepted, as the result of a write says it."""
