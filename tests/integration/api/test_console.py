@@ -158,9 +158,9 @@ def test_a_tenant_made_while_a_laptop_runs_is_offered_and_has_the_developer(
     laptop = TestClient(DeveloperMembership(client.app, add_developer))
     for _ in range(2):  # a second apply finds the developer there
         create_tenant(laptop, "brick")
-    told = laptop.get("/console/settings.json").json()
-    assert told["local"] is True
-    assert [one["tenant"] for one in told["bindings"]] == ["acme", "brick"]
+    settings = laptop.get("/console/settings.json").json()
+    assert settings["local"] is True
+    assert [binding["tenant"] for binding in settings["bindings"]] == ["acme", "brick"]
     for tenant in ("acme", "brick"):
         (developer,) = laptop.get("/v1/members", headers=operator_headers(tenant)).json()["members"]
         assert (developer["subject"], developer["roles"]) == ("developer", ["admin", "viewer"])

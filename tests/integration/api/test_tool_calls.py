@@ -50,7 +50,7 @@ def test_a_tool_is_called_with_its_result_and_time(
 
 
 @pytest.mark.parametrize(
-    ("flags", "binding", "asked"),
+    ("flags", "binding", "approver"),
     [
         ("needs_approval: always\n", "", "the user"),
         ("writes: true\nneeds_approval: writes\napprover: editor\n", "", "role editor"),
@@ -66,19 +66,19 @@ def test_what_a_turn_would_ask_about_is_not_done_without_a_yes(
     capsys: pytest.CaptureFixture[str],
     flags: str,
     binding: str,
-    asked: str,
+    approver: str,
 ) -> None:
     add_tool(client, acme, flags, binding)
     assert parlour("tool", "call", "free_times", '{"day": "Sunday"}') == 1
     printed = capsys.readouterr().out
-    assert asked in printed
+    assert approver in printed
     assert "--yes" in printed
     assert queues.tool_endpoint.calls == []
     assert parlour("tool", "call", "free_times", '{"day": "Sunday"}', "--yes") == 0
     assert len(queues.tool_endpoint.calls) == 1
 
 
-def test_a_failed_call_says_why_to_its_developer(
+def test_a_failed_call_shows_its_cause_to_its_developer(
     client: TestClient, acme: str, queues: FakeQueues, parlour: RunCommand, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_tool(client, acme)
@@ -110,7 +110,7 @@ def test_only_an_administrator_tries_tools_of_their_own_tenant(
     assert status(admin) == 200
 
 
-def test_a_deployment_whose_api_calls_no_tools_says_where_to_try_them(client: TestClient, acme: str) -> None:
+def test_a_deployment_without_tool_calls_names_where_to_try_them(client: TestClient, acme: str) -> None:
     add_tool(client, acme)
     services = client.app.state.services  # type: ignore[attr-defined]
     in_cloud = TestClient(create_app(replace(services, tool_endpoints={})))

@@ -43,12 +43,12 @@ class DirectCallView(ResponseModel):
 
 
 @router.post("/{name}/calls")
-def call_tool(name: str, wanted: ToolCallRequest, caller: Admin) -> DirectCallView:
+def call_tool(name: str, body: ToolCallRequest, caller: Admin) -> DirectCallView:
     """Call a tool of the pack once, with the checks of a turn and without a model. On a laptop only."""
     endpoints = caller.dependencies.tool_endpoints
     if not endpoints:
         raise Conflict(_NOT_HERE)
-    requested = DirectCallRequest(name, wanted.arguments, wanted.agreed)
+    requested = DirectCallRequest(name, body.arguments, body.agreed)
     with caller.dependencies.databases.borrow() as database:
         done = call_tool_directly(caller.principal, database, requested, endpoints, caller.now)
     return DirectCallView(
