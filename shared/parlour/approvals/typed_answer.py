@@ -269,8 +269,8 @@ def _read_refusal(answer: str, tokens: Sequence[re.Match[str]], open_count: int)
             continue
         if _begins_with_approval([token[0] for token in tokens[end:]], open_count):
             return None
-        rest = answer[tokens[end].start() :]
-        reason = "" if _is_question(rest) else rest
+        after_refusals = answer[tokens[end].start() :]
+        reason = "" if _is_question(after_refusals) else after_refusals
         return TypedReading(tuple(TypedAnswer(index, "refuse", reason) for index in sorted(decisions)), has_rest=True)
     return None
 
@@ -305,7 +305,7 @@ def _pair_words(words: Sequence[_Word]) -> dict[int, Decision] | None:
 def _has_ambiguous_no(words: Sequence[_Word]) -> bool:
     """Return whether a "no" comes first and a question follows its mark: "No, the second one" may mean: do that."""
     in_threes = zip(words, words[1:], words[2:], strict=False)
-    is_split = any(one.decision == "refuse" and two.is_mark and three.questions for one, two, three in in_threes)
+    is_split = any(word.decision == "refuse" and mark.is_mark and after.questions for word, mark, after in in_threes)
     return is_split and words[0].decision is not None
 
 

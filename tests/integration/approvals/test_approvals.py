@@ -117,10 +117,10 @@ def test_yes_that_was_sent_before_the_question_is_no_consent(asking: ApprovalHar
     conversation = asking.conversation
     conversation.send_whatsapp("Page the foreman.", "m1")
 
-    def write_early() -> None:
+    def write_before_question() -> None:
         conversation.send_whatsapp("yes", "m2")
 
-    conversation.model.before_completion = write_early
+    conversation.model.before_completion = write_before_question
     conversation.model.script = [tool_call("page", message="stop")]
     conversation.run_turn()
     conversation.model.before_completion = lambda: None
@@ -261,7 +261,7 @@ def test_a_call_that_was_approved_in_time_does_not_run_after_the_expiry(asking: 
     assert (asking.runs, states(asking)) == ([], ["expired"])
 
 
-def test_the_sweep_expires_a_question_and_the_user_is_told(asking: ApprovalHarness) -> None:
+def test_the_sweep_expires_a_question_and_informs_the_user(asking: ApprovalHarness) -> None:
     approval = asking.ask_whatsapp()
     asking.conversation.clock.now = approval.expires_at + timedelta(seconds=1)
     asking.sweep()
@@ -366,7 +366,7 @@ def test_the_outcome_waits_while_a_person_answers(asking: ApprovalHarness) -> No
     assert '"outcome":"done"' in asking.run_result_turn().replace("\\", "")
 
 
-def test_nobody_but_the_person_asked_answers(asking: ApprovalHarness) -> None:
+def test_only_the_person_asked_answers(asking: ApprovalHarness) -> None:
     approval = asking.ask_whatsapp()
     other = asking.conversation.create_visitor()
     with pytest.raises(NotFound):
@@ -496,7 +496,7 @@ def test_a_grant_runs_without_asking_until_it_is_revoked(asking: ApprovalHarness
     conversation.model.script = [tool_call("page", message="again"), text_answer("Paged.")]
     conversation.run_turn()
     with conversation.database.transaction(user) as tx:
-        assert [one.id for one in grants.list_grants(user, tx, conversation.clock(), 10).rows] == [made.id]
+        assert [grant.id for grant in grants.list_grants(user, tx, conversation.clock(), 10).rows] == [made.id]
         grants.revoke(user, tx, made.id, conversation.clock())
     conversation.send_whatsapp("And again.", "m3")
     conversation.model.script = [tool_call("page", message="and again")]

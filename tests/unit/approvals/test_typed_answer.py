@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.approvals.rows import Decision
 from parlour.approvals.typed_answer import TypedAnswer, TypedReading, button_id, parse_button_id, read_typed_answers
 
 
@@ -87,8 +88,8 @@ def test_what_people_write_to_open_questions_is_read_or_left(case: Case) -> None
         assert reading is None
         return
     assert reading is not None
-    words = {"approve": "yes", "refuse": "no"}
-    found = {one.index + 1: f"{words[one.decision]} {one.reason}".strip() for one in reading.answers}
+    words: Mapping[Decision, str] = {"approve": "yes", "refuse": "no"}
+    found = {answer.index + 1: f"{words[answer.decision]} {answer.reason}".strip() for answer in reading.answers}
     assert (found, reading.has_rest) == (case.answers, case.has_rest)
 
 
