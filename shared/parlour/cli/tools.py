@@ -43,8 +43,8 @@ def call(
 def render_call(found: Mapping[str, Any]) -> RenderableType:
     """Return the result of a done, or why there is none and what to do."""
     if found["state"] == "asks":
-        asked = "the user" if found["approver"] == "user" else f"a member with the role {found['approver']}"
-        return Text(f"A turn would ask {asked} first. Nothing was done. To call it all the same, add --yes.")
+        approver = "the user" if found["approver"] == "user" else f"a member with the role {found['approver']}"
+        return Text(f"A turn would ask {approver} first. Nothing was done. To call it all the same, add --yes.")
     lines = [f"{found['state']}, {found['latency_ms']:,} ms", json.dumps(found["result"], indent=2, ensure_ascii=False)]
     return Group(*(Text(rendering.strip_control_codes(line)) for line in [*lines, found["detail"]] if line))
 
