@@ -63,7 +63,7 @@ def take_answers(tx: Transaction, tenant_id: UUID, lease: Lease, now: datetime) 
         if is_read:
             store.mark_as_answer(tx, message.id, approval.tool_call_id)
         answered.append(outcome)
-    return [dispatch_message(tenant_id, one.dispatch_id) for one in answered if one.dispatch_id]
+    return [dispatch_message(tenant_id, outcome.dispatch_id) for outcome in answered if outcome.dispatch_id]
 
 
 _CLOSED_CAUSES: Mapping[ApprovalState, ReplyCause] = {

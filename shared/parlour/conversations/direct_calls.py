@@ -52,7 +52,7 @@ class DirectCall:
 
 
 class _OutcomeRecorder:
-    """Where the call's outcome is kept: nobody resumes a direct call, so nothing is stored."""
+    """Where the call's outcome is kept: a direct call is never resumed, so nothing is stored."""
 
     state: EndState = "failed"
 
@@ -74,7 +74,7 @@ def call_tool_directly(
     """
     call_id = uuid7(now)
     tool, policies = database.run(principal, lambda tx: _load(tx, requested.name))
-    asks = any(policy.asks_first(one, tool, requested.arguments) for one in policies)
+    asks = any(policy.asks_first(needs_approval, tool, requested.arguments) for needs_approval in policies)
     approver = tool.approver if asks else ""
     if asks and not requested.is_agreed:
         return DirectCall("asks", None, approver, 0)

@@ -122,7 +122,7 @@ def continue_at_new_desk(tx: Transaction, turn_id: UUID, message_id: UUID, now: 
 
 def opening_instruction(messages: Sequence[ReceivedText]) -> tuple[str, ...]:
     """Return what the first turn after a handoff is reminded of, where the user waits for its answer."""
-    late = [user_message.late_result_tool(one.body) for one in messages if one.kind == TOOL_RESULT_KIND]
+    late = [user_message.late_result_tool(message.body) for message in messages if message.kind == TOOL_RESULT_KIND]
     return (_OPENING_INSTRUCTION,) if HAND_OFF in late else ()
 
 

@@ -118,8 +118,8 @@ def load_turn(
     if lease.was_handed_over and turn.is_new:
         handoffs.withhold_shown(tx, lease.id, turn.id, principal.clearance)
     hosts = persona.tenant.settings.get("tool_hosts")
-    known = [str(one) for one in hosts] if isinstance(hosts, list) else []
-    all_tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
+    tool_hosts = [str(host) for host in hosts] if isinstance(hosts, list) else []
+    all_tools = parse_tools(persona.tools_json, persona.agent.tools, tool_hosts, persona.tenant.slug)
     if persona.handoff_targets:
         all_tools = sorted([*all_tools, hand_off_tool(persona.handoff_targets)], key=lambda tool: tool.name)
     refused = _refused_tools(persona, access, all_tools)

@@ -44,7 +44,7 @@ class Answer:
 
     text     what the model said in all steps (docs/decisions/0071), or the line that is sent in its place.
     closing_line  what follows the text where the turn could not go on.
-    problem  a code for operators, None when all went well; detail: what more operators are told of it.
+    problem  a code for operators, None when all went well; detail: what more operators read about it.
     reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
     opens    why the conversation now waits for a person, whatever the turn's tool calls say.
     is_question  whether the turn ended because a person is asked about a call.
@@ -170,7 +170,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
 def _continue_at_new_desk(
     tx: Transaction, running: TurnContext, answer: Answer, message_id: UUID, now: datetime
 ) -> bool:
-    """Have the new desk answer the user's message where the turn handed over, and nobody else is awaited."""
+    """Have the new desk answer the user's message where the turn handed over, and no other person is awaited."""
     if answer.state != "answered" or answer.is_question or answer.problem or answer.opens:
         return False
     journal = running.journal

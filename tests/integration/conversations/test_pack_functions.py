@@ -74,7 +74,7 @@ def test_a_decorated_function_reads_and_writes_for_the_model(desk: FunctionDesk)
     assert set(told) == {"key", "tenant", "principal", "session_id"}
 
 
-def test_a_refusal_is_told_to_the_model_and_nothing_is_done(desk: FunctionDesk) -> None:
+def test_a_refusal_reaches_the_model_and_nothing_is_done(desk: FunctionDesk) -> None:
     desk.send("salon", "Ten, twice.")
     calls = [*tool_call("book_appointment", "a", **BOOK), *tool_call("book_appointment", "b", **BOOK)]
     desk.harness.model.script = [calls, text_answer("The second was taken.")]
@@ -86,7 +86,7 @@ def test_a_refusal_is_told_to_the_model_and_nothing_is_done(desk: FunctionDesk) 
     ]
 
 
-def test_a_function_that_raises_says_file_and_line_to_its_developer_only(desk: FunctionDesk) -> None:
+def test_a_function_that_raises_shows_file_and_line_to_its_developer_only(desk: FunctionDesk) -> None:
     add_line(desk, '    """List the free times of a day."""', "    {}['no such key']")
     desk.send("salon", "Tuesday at ten, please.")
     desk.harness.model.script = [tool_call("free_times", day="2026-03-03"), text_answer("A person looks.")]
@@ -134,7 +134,7 @@ def test_a_loop_of_ones_own_answers_through_journal_and_effects(desk: FunctionDe
     assert spent == [("function", 10, 0, None), ("function", 12, 3, None)]
 
 
-def test_a_loop_that_dies_in_a_stretch_is_asked_again_and_books_once(desk: FunctionDesk, loop: Path) -> None:
+def test_a_loop_that_dies_midway_is_asked_again_and_books_once(desk: FunctionDesk, loop: Path) -> None:
     loop.touch()
     desk.run_turn()
     assert desk.replies() == ["Booked: A-1"]
