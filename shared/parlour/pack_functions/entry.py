@@ -41,8 +41,8 @@ def _describe_error(error: Exception, module: str) -> str:
     file = sys.modules[module].__file__
     frames = traceback.extract_tb(error.__traceback__)
     line = next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)
-    place = f"functions/{'/'.join(module.split('.'))}.py, line {line}: " if line else ""
-    return f"{place}{type(error).__name__}: {error}"
+    location = f"functions/{'/'.join(module.split('.'))}.py, line {line}: " if line else ""
+    return f"{location}{type(error).__name__}: {error}"
 
 
 def _to_json(value: object) -> Any:

@@ -110,8 +110,8 @@ def _handoff_targets(pack: Pack, binding: Binding) -> list[persona.HandoffTarget
 
 
 def _abilities(pack: Pack, binding: Binding) -> tiers.Abilities:
-    """Return what the binding's agent can do for somebody with every right: with the most rules in its prompt."""
-    types = {key: _properties_of(one) for key, one in pack.entity_types.items()}
+    """Return what the binding's agent can do for a user with every right: with the most rules in its prompt."""
+    types = {key: _properties_of(entity_type) for key, entity_type in pack.entity_types.items()}
     relations = {link.relation for record in pack.records.values() for link in record.links}
     tools = {name: pack.tools[name].writes for name in pack.agents[binding.agent].tools}
     return abilities_of(
