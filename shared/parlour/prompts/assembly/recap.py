@@ -61,8 +61,8 @@ def _join_parts(parts: list[list[str]], *, is_whole: bool) -> str:
 
 def _words_around_figures(sentence: list[str]) -> list[str]:
     """Return a sentence from a few words before its first figure to a few after its last."""
-    places = [place for place, word in enumerate(sentence) if _is_figure(word)]
-    return sentence[max(0, places[0] - _WORDS_BEFORE) : places[-1] + _WORDS_AFTER + 1]
+    positions = [position for position, word in enumerate(sentence) if _is_figure(word)]
+    return sentence[max(0, positions[0] - _WORDS_BEFORE) : positions[-1] + _WORDS_AFTER + 1]
 
 
 def _has_figures(sentence: list[str]) -> bool:
