@@ -75,7 +75,7 @@ def lookup_created(context: ToolContext) -> JsonObject | None:
     made = context.database.run(
         context.principal, lambda tx: store.find_created_records(tx, origins, context.principal.clearance)
     )
-    found: list[Json] = [{"entity": one.handle} for one in made]
+    found: list[Json] = [{"entity": record.handle} for record in made]
     return {"entities_created": found, "note": "This was done before; get_entity tells the rest."} if found else None
 
 
@@ -308,7 +308,7 @@ def _conversation_project(context: ToolContext, tx: Transaction) -> str:
     if context.entity_id is None:
         return ""
     about = crud.find_records(context.principal, tx, [context.entity_id])
-    return next(((one.handle if one.type == PROJECT_TYPE else one.project) or "" for one in about), "")
+    return next(((record.handle if record.type == PROJECT_TYPE else record.project) or "" for record in about), "")
 
 
 def _check_handles(context: ToolContext, tx: Transaction, draft: CreateRequest, place: str) -> None:
