@@ -76,6 +76,7 @@ RARE = (
         for way in SUMMARY_TIMINGS
     ),
     moves(*["say"] * 18, "shrunk", summaries="prompt", tools=0, config_words=40),
+    moves(*["say"] * 28, "shrunk", summaries="prompt", tools=0, config_words=30),
     moves(*["burst"] * 30, summaries="late"),
     moves(*["say"] * 40, summaries="lost"),
     SessionScript(

@@ -13,7 +13,7 @@ from parlour.tools.result import MAX_RESULT_CHARS, error_result, shorten_to, suc
 def test_a_short_answer_is_told_as_it_is() -> None:
     result = success_result({"documents": [{"n": 1}]})
     assert result.ok
-    assert result.text == '{"documents":[{"document":1}]}'
+    assert result.text == '{"documents":[{"n":1}]}'
 
 
 def test_a_mistake_is_told_with_its_code() -> None:
