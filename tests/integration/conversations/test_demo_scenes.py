@@ -91,7 +91,7 @@ def test_a_page_without_confirmation_is_told_as_unknown_and_left_to_a_person(des
     desk.let_visitors_write()
     desk.add_office(notify_foreman=OutcomeUnknown())
     ask = desk.visit()
-    assert "- Message: clear C4\n\nReply yes or no." in ask("Page the foreman to clear C4")
+    assert "- Message: clear C4\nThis cannot be taken back.\n\nReply yes or no." in ask("Page the foreman to clear C4")
     assert desk.harness.query("SELECT state, code FROM tool_calls WHERE name = 'notify_foreman'") == [
         ("failed", "approval_asked")
     ]

@@ -52,7 +52,7 @@ def test_the_desk_that_answers_is_the_one_whose_people_are_notified(conversation
     settings = """'{"email": ["contracts@example.com"]}'"""
     conversation.query(f"UPDATE bindings SET notifications = {settings} WHERE slug = 'contract-desk' RETURNING id")
     conversation.model.script = [tool_call("hand_off", to="contract-desk", reason="Contracts.", brief="A price.")]
-    conversation.model.script += [text_answer("One moment.")]
+    conversation.model.script += [text_answer("One moment."), text_answer("It has a price.")]
     conversation.send_whatsapp("What does a late finish cost?", "first")
     conversation.run_turn()
     ask_for_person(conversation)
