@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from parlour.packs.file_order import restore_file_order
 from parlour.packs.format import EntityType, Pack
 from parlour.records.built_in_types import BUILT_IN_TYPES
 from parlour.records.record_type import RecordType
@@ -24,4 +25,4 @@ def add_built_in_types(pack: Pack, defined: Mapping[str, RecordType]) -> Pack:
 
 
 def _to_pack_type(kind: RecordType) -> EntityType:
-    return EntityType.model_validate(kind.config, strict=False)
+    return EntityType.model_validate(restore_file_order("entity_type", kind.config), strict=False)
