@@ -18,7 +18,7 @@ def summarise_conversation(conversation: ConversationHarness) -> None:
         _burst(talk)
     talk.run_summary_job(SpendRefused("no room"))
     conversation.clock.now += SPEND_CAP_WAIT
-    talk.run_summary_job("No JSON.")
+    talk.run_summary_job("No JSON.", "No JSON either.")
     conversation.clock.now += FIRST_RETRY_DELAY
     talk.run_summary_job(summary_answer("The policy is PX-48213."))
     for _ in range(2):
