@@ -39,7 +39,7 @@ def on_whatsapp(erasure_fixture: ErasureFixture) -> UUID:
     message = UUID(str(found))
     post.fetch_and_store(message, PNG_BYTES + erasure_fixture.canary("a picture").encode())
     query = search_call(f"which risks are open {erasure_fixture.canary('a query')}")
-    desk.model.script = [query, text_answer(f"{erasure_fixture.canary('a reply')} [1] [2] [3].")]
+    desk.model.script = [query, text_answer(f"They are open [1] [2] [3]. {erasure_fixture.canary('a reply')}")]
     desk.run_turn()
     return message
 
