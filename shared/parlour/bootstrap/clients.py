@@ -12,7 +12,6 @@ from parlour.infra.objects import S3ObjectStore
 from parlour.infra.queues import SqsDelayedQueue, SqsFifoQueue
 from parlour.infra.secrets import SecretsManager
 from parlour.infra.settings import Settings, load_settings
-from parlour.jobs.checked_queue import CheckedQueue
 from parlour.jobs.dead_letters import SqsDeadLetters
 from parlour.jobs.renewal import ChangeVisibility, visibility_changer
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_sesv2 import SESV2Client
+
+    from parlour.jobs.checked_queue import CheckedQueue
 
 _QUICK_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
@@ -53,8 +54,10 @@ def make_fifo_queue(url: str) -> SqsFifoQueue:
     return SqsFifoQueue(boto3.client("sqs", config=_QUICK_CONFIG), url)
 
 
-def make_checked_queue(url: str, wakeups_url: str) -> CheckedQueue:
+def make_checked_queue(url: str, wakeups_url: str) -> "CheckedQueue":
     """Return the queue at `url`, whose work is checked by way of the wake-ups queue."""
+    from parlour.jobs.checked_queue import CheckedQueue  # noqa: PLC0415  # `inbound` loads no database driver
+
     return CheckedQueue(make_fifo_queue(url), make_delayed_queue(wakeups_url), lambda: datetime.now(UTC))
 
 

@@ -219,9 +219,10 @@ def _begin_attempt(
     if reply is None:
         log.warning("delivery_not_found", outbox_id=outbox_id)
         return SendResult("not_found", 0)
-    if reply.state in {"pending", "sending"} and not work_due.lease(tx, "outbox", outbox_id, leased_until, now):
+    is_open = reply.state in {"pending", "sending"}
+    is_ours = reply.state == "sending" and reply.attempt_id == attempt_id  # repeated after a commit without an answer
+    if is_open and not is_ours and not work_due.lease(tx, "outbox", outbox_id, leased_until, now):
         raise LeaseHeld
-    is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
     if not is_ours and (settled := _result_if_ended(tx, reply, now)):
         return settled
     try:

@@ -15,10 +15,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra import log
 from parlour.infra.errors import RetryError
-from parlour.infra.postgres import Database, SecondsLeft, Transaction
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+
+    from parlour.infra.postgres import Database, SecondsLeft, Transaction  # `inbound` loads no database driver
 
 VISIBILITY_SECONDS = 5
 """How long a message stays invisible after its worker's last sign of life."""
@@ -73,19 +74,19 @@ def renew_visibility(change_visibility: ChangeVisibility, messages: Sequence[Rec
         yield
 
 
-def lease_end(now: datetime, seconds_left: SecondsLeft) -> datetime:
+def lease_end(now: datetime, seconds_left: "SecondsLeft") -> datetime:
     """Return until when a lease taken or renewed now holds: never beyond the invocation's deadline."""
     return now + timedelta(seconds=min(_LEASE_SECONDS, seconds_left()))
 
 
 @contextmanager
 def renew_lease(
-    database: Database,
+    database: "Database",
     tenant_id: UUID,
-    renew: Callable[[Transaction, datetime], bool],
+    renew: "Callable[[Transaction, datetime], bool]",
     clock: Callable[[], datetime],
-    seconds_left: SecondsLeft,
-    after_renewal: Callable[[Database], None] = lambda _database: None,
+    seconds_left: "SecondsLeft",
+    after_renewal: "Callable[[Database], None]" = lambda _database: None,
 ) -> Iterator[None]:
     """Renew a lease on a connection of its own, until the block ends or the lease is lost.
 
