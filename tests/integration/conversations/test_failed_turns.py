@@ -181,7 +181,7 @@ class TestPromptsOfARedrivenTurn:
 
     def _again(self, conversation: ConversationHarness, turn_id: UUID) -> str:
         reopen(conversation, turn_id)
-        conversation.model.script = [text_answer("0.35 mm [1].")]
+        conversation.model.script = [text_answer("0.45 mm [1].")]
         conversation.run_turn()
         sent = conversation.model.requests[-1]
         return canonical_json([list(sent.system), list(sent.messages)])
@@ -212,7 +212,7 @@ class TestPromptsOfARedrivenTurn:
     ) -> None:
         conversation.query("UPDATE ledger_texts SET text = NULL RETURNING 1")
         self._again(conversation, searched)
-        assert replies(conversation)[-1] == "0.35 mm [1]."
+        assert replies(conversation)[-1] == "0.45 mm [1]."
 
 
 def test_a_turn_whose_reader_may_see_less_is_begun_anew(conversation: ConversationHarness) -> None:
