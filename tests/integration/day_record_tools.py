@@ -20,7 +20,7 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
     conversation.model.script = [
         search_call("crack width C4"),
         [
-            *tool_call("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1]),
+            *tool_call("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1, 2]),
             *tool_call("get_entity", "b", entities=["risk/R03"]),
         ],
         text_answer("Noted."),
