@@ -16,7 +16,7 @@ from tests.integration.outages.in_process_deployment import InProcessDeployment,
 
 PEOPLE = 60
 WORKERS = 4
-EVERY_SECONDS = 0.5
+EVERY_SECONDS = 0.3
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_until_a_release_is_migrated_everything_waits_and_no_turn_loses_an_attem
     assert conversation.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
 
 
-def test_connections_that_are_killed_every_500_ms_cost_nothing(
+def test_connections_that_are_killed_every_300_ms_cost_nothing(
     deployment: InProcessDeployment,
     conversation: ConversationHarness,
     cluster: Cluster,
