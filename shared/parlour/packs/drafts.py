@@ -27,6 +27,9 @@ LINK_HOSTS_SETTING = "link_hosts"
 OWN_HOSTS_SETTING = "own_hosts"
 """Further such hosts, which follow from the rest of the pack."""
 
+RELATIONS_SETTING = "pack_relations"
+"""The relations of links between records that are public in the files: every user may see them in prompts."""
+
 PLAYS_ON_SETTING = "plays_on"
 """The tenant's setting that says which day is today in its pack, as the last apply moved it."""
 
@@ -37,6 +40,7 @@ TENANT_SETTINGS: Mapping[str, Json] = {
     LINK_HOSTS_SETTING: [],
     PHONE_ROLES_SETTING: [*DEFAULT_PHONE_ROLES],
     OWN_HOSTS_SETTING: [],
+    RELATIONS_SETTING: [],
     REPLIES_SETTING: {},
     SAVED_REPLIES_SETTING: {},
     DEMO_SETTING: {},
@@ -70,9 +74,16 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
         SAVED_REPLIES_SETTING: {name: {**texts} for name, texts in tenant.saved_replies.items()},
         OWN_HOSTS_SETTING: [*sorted({*chat_pages, *record_pages})],
+        RELATIONS_SETTING: [*_public_relations(pack)],
         DEMO_SETTING: to_json_value(pack.scenes),
     }
     return fields if tenant.daily_cap_usd is None else {**fields, DAILY_CAP_FIELD: tenant.daily_cap_usd}
+
+
+def _public_relations(pack: Pack) -> list[str]:
+    """Return the relations of links whose ends are both public in the files, in alphabetical order."""
+    public = {reference: record for reference, record in pack.records.items() if not record.classification}
+    return sorted({link.relation for record in public.values() for link in record.links if link.to in public})
 
 
 def record_drafts(pack: Pack) -> list[RecordDraft]:

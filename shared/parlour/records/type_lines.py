@@ -22,7 +22,7 @@ class KnownTypes:
     """The types that a tenant's packs define, and what their links say.
 
     properties  by the type's key, as `properties.py` describes them, in the order of the type's file.
-    relations   those of the pack's links.
+    relations   those of links between records that are public in the pack's files.
     """
 
     properties: Mapping[str, JsonObject] = field(default_factory=dict)

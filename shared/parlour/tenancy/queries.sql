@@ -118,8 +118,9 @@ SELECT s.name, s.reference,
 -- name: find_persona
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
 -- change seldom, and the same text is read once. With them the types of records that the agent can read or write, and
--- the relations of the pack's links that the user may see, found one by one in their index; the user who talks to it, if
--- one is named; and the mark of whoever wrote the tenant's records last, where it covers all that this transaction sees.
+-- the relations of the pack's public links, as the last apply stored them: no record changes them, so that the system
+-- prompt stays. The user who talks to it, if one is named; and the mark of whoever wrote the tenant's records
+-- last, where it covers all that this transaction sees.
 SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a, 'handoff_targets', (
            SELECT json_agg(json_build_object('slug', o.slug, 'display_name', o.display_name, 'role', other.role)
                            ORDER BY o.slug COLLATE "C")
@@ -140,23 +141,7 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
                                            WHERE (v.kind, v.config_id, v.version, v.created_by)
                                                  = ('entity_type', k.id, k.version, 'system'))) ORDER BY k.key COLLATE "C")
                         FROM entity_types k),
-                  'relations', (
-                      WITH RECURSIVE relation_name AS (
-                          (SELECT d.relation FROM edges d WHERE d.created_by = '' ORDER BY d.relation LIMIT 1)
-                          UNION ALL
-                          SELECT (SELECT d.relation FROM edges d WHERE d.created_by = '' AND d.relation > relation_name.relation
-                                   ORDER BY d.relation LIMIT 1)
-                            FROM relation_name WHERE relation_name.relation IS NOT NULL
-                      )
-                      SELECT json_agg(relation_name.relation)
-                        FROM relation_name
-                       WHERE EXISTS (SELECT FROM edges d
-                                       JOIN entities s ON (s.tenant_id, s.id) = (d.tenant_id, d.source_id)
-                                       JOIN entities o ON (o.tenant_id, o.id) = (d.tenant_id, d.target_id)
-                                      WHERE d.relation = relation_name.relation AND d.created_by = ''
-                                        AND s.deleted_at IS NULL AND o.deleted_at IS NULL
-                                        AND GREATEST(s.classification, o.classification)
-                                            <= COALESCE(u.clearance, b.clearance))))::text)
+                  'relations', t.settings -> 'pack_relations')::text)
        END AS record_types_json,
        CASE WHEN pg_current_xact_id_if_assigned() IS NULL
             THEN COALESCE((SELECT transaction_id::text FROM record_writes), '') END AS last_record_write
