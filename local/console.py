@@ -13,9 +13,8 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
-from local import laptop_packs, laptop_routes
+from local import laptop_routes
 from local.issuer import Issuer, load_key
-from local.laptop_packs import DeveloperMembership
 from local.laptop_routes import BusinessNumber, ConsoleAddresses, ConsolePhone
 from parlour.bootstrap.http_api import build_http_api
 from parlour.infra.postgres import Database
@@ -25,7 +24,7 @@ from parlour.tenancy import bindings, tenants
 def build_app(addresses: ConsoleAddresses, showcase: Sequence[str], issuer: Issuer, subject: str) -> FastAPI:
     """The deployed app and the laptop's routes.
 
-    showcase  tenants whose agents the chat page and the playground offer first.
+    showcase  tenants whose agents the chat page and the playground offer.
     subject   whom GET /local/token signs in.
     """
     app = build_http_api(local=True, showcase=tuple(showcase))
@@ -35,11 +34,6 @@ def build_app(addresses: ConsoleAddresses, showcase: Sequence[str], issuer: Issu
         with app.state.services.databases.borrow() as database:
             return list_business_numbers(database, slug)
 
-    def add_developer() -> None:
-        with app.state.services.databases.borrow() as database:
-            laptop_packs.add_developer(database, issuer.url, datetime.now(UTC))
-
-    app.add_middleware(DeveloperMembership, add=add_developer)
     app.include_router(
         laptop_routes.build_router(
             handset, find_numbers, addresses.tenant, lambda: issuer.token(subject, datetime.now(UTC))

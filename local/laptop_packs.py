@@ -1,27 +1,18 @@
 """The packs of a laptop: read before anything starts, applied with the developer as a member, their secrets made."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx2
-from starlette.concurrency import run_in_threadpool
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from local.errors import StackError
 from local.state import write_private
-from parlour.infra.errors import Conflict, InvalidPack, InvalidRequest, PackProblem
-from parlour.infra.postgres import Database
+from parlour.infra.errors import InvalidPack, InvalidRequest, PackProblem
 from parlour.packs import budget_check, built_in_tools, folder
 from parlour.packs.validate import validate
-from parlour.principal import RESTRICTED
-from parlour.tenancy import members, roles, tenants
-from parlour.tenancy.authentication import MAX_TENANTS
-from parlour.tenancy.members import NewMember
 from parlour.text import token_counter
 
 DEVELOPER = "developer"
@@ -68,36 +59,20 @@ def apply_pack(url: str, operator_key: str, pack: LaptopPack) -> None:
             raise StackError(_refusal_text(pack.folder, answer))
 
 
-def add_developer(database: Database, issuer: str, now: datetime) -> None:
-    """Make the developer an administrator of every tenant that is not closed, where they are not yet."""
-    email = f"{DEVELOPER}@laptop.example"
-    developer = NewMember(issuer, DEVELOPER, "Developer", ("admin", "viewer"), RESTRICTED, email)
-    for slug in tenants.list_slugs(database, MAX_TENANTS):
-        tenant = tenants.find_tenant_by_slug(database, slug)
-        if tenant is None or tenant.status == "archived":
-            continue
-        principal = roles.operator_principal(tenant.tenant_id)
-        with suppress(Conflict), database.transaction(principal) as tx:
-            members.add_member(principal, tx, developer, now)
-
-
-class DeveloperMembership:
-    """Middleware that makes the developer a member of a tenant before the apply that made the tenant is answered."""
-
-    def __init__(self, app: ASGIApp, add: Callable[[], None]) -> None:
-        self._app = app
-        self._add = add
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
-
-        async def send_after(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == httpx2.codes.OK:
-                await run_in_threadpool(self._add)
-            await send(message)
-
-        is_apply = scope["type"] == "http" and (scope["method"], scope["path"]) == ("PUT", "/v1/pack")
-        await self._app(scope, receive, send_after if is_apply else send)
+def add_developer(url: str, operator_key: str, tenant: str, issuer: str) -> None:
+    """Make the developer an administrator of a tenant, if they are not."""
+    member = {
+        "issuer": issuer,
+        "subject": DEVELOPER,
+        "display_name": "Developer",
+        "roles": ["admin", "viewer"],
+        "clearance": 3,
+        "email": f"{DEVELOPER}@laptop.example",
+    }
+    with _client(url, operator_key, tenant) as client:
+        answer = client.post("/v1/members", json=member)
+        if answer.is_error and answer.status_code != httpx2.codes.CONFLICT:
+            raise StackError(f"the developer did not become a member of {tenant}: {answer.text[:500]}")
 
 
 def write_cli_credentials(state: Path, url: str, operator_key: str, tenant: str) -> None:

@@ -147,13 +147,12 @@ class _StackStart:
             self._create_secrets(cluster, endpoint)
         addresses = self._addresses(deployed)
         with self._progress.step("embeddings, sign-in, site office, mail, phone, console"):
-            self._wait_for_servers([*servers, self._phone(addresses), self._console(deployed, addresses)])
+            self._wait_for_servers([*servers, self._phone(addresses), self._console(cluster, deployed, addresses)])
         for pack in reversed(self._packs):
             with self._progress.step(f"pack ({pack.folder.name})"):
                 laptop_packs.apply_pack(addresses.console, self._keys.operator_key, pack)
                 _deploy_functions(deployed, pack)
-        key = self._keys.operator_key
-        laptop_packs.write_cli_credentials(self._folder, addresses.console, key, self._packs[0].tenant)
+        self._sign_developer_in(cluster, addresses)
         return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 
     def _database(self) -> Cluster:
@@ -250,7 +249,7 @@ class _StackStart:
         given = command_line_options(arguments)
         return start_server(self._processes, "phone", self._ports.phone, "/messages", *given, environment=self._plain)
 
-    def _console(self, deployed: Deployment, addresses: Addresses) -> Server:
+    def _console(self, cluster: Cluster, deployed: Deployment, addresses: Addresses) -> Server:
         """In the environment that the template gave the function, and as somebody the emulator lets in."""
         function = emulator.client("lambda", deployed.endpoint).get_function_configuration(
             FunctionName=deployed.outputs["HttpApiFunctionName"]
@@ -258,12 +257,13 @@ class _StackStart:
         given = function["Environment"]["Variables"]
         prefix = {"PACK_FUNCTION_PREFIX": f"{deployment.STACK_NAME}-pack-"}
         environment = {**self._plain, **emulator.client_environment(deployed.endpoint), **given, **prefix}
+        tenants = dict.fromkeys([*(pack.tenant for pack in self._packs), *_secrets_by_tenant(cluster)])
         arguments = {
             "--webhook": addresses.webhook,
             "--whatsapp": addresses.whatsapp,
             "--whatsapp-secret": self._keys.whatsapp_app_secret,
             "--phone": addresses.phone,
-            "--tenants": ",".join(pack.tenant for pack in self._packs),
+            "--tenants": ",".join(tenants),
             "--issuer": addresses.issuer,
             "--issuer-key": str(self._folder / "issuer.pem"),
             "--subject": laptop_packs.DEVELOPER,
@@ -276,6 +276,13 @@ class _StackStart:
     def _wait_for_servers(self, servers: Sequence[Server]) -> None:
         for server in servers:
             self._processes.wait_until_ready(server.child, server.is_ready, _START_SECONDS)
+
+    def _sign_developer_in(self, cluster: Cluster, addresses: Addresses) -> None:
+        """Make the developer a member of every tenant, also of earlier starts: the issuer's port may have changed."""
+        key = self._keys.operator_key
+        for tenant in _secrets_by_tenant(cluster):
+            laptop_packs.add_developer(addresses.console, key, tenant, addresses.issuer)
+        laptop_packs.write_cli_credentials(self._folder, addresses.console, key, self._packs[0].tenant)
 
 
 def _deploy_functions(deployed: Deployment, pack: LaptopPack) -> None:

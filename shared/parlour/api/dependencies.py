@@ -51,8 +51,8 @@ class ApiDependencies:
     private_hosts          what tools may reach besides public hosts.
     tool_endpoints         how tools are called, by scheme; none where the API calls no tools: in the cloud.
     route_policy           which hosts and numbers tenants may claim.
-    showcase_tenants       slugs of tenants whose public agents the console offers at any address, before those of
-                           all others on a laptop; elsewhere the host decides.
+    showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
+                           decides.
     """
 
     databases: DatabasePool

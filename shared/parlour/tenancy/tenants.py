@@ -19,7 +19,6 @@ __all__ = [
     "find_own_tenant",
     "find_tenant_by_slug",
     "is_slug",
-    "list_slugs",
     "set_tenant_status",
     "update_tenant",
 ]
@@ -47,12 +46,6 @@ def find_tenant_by_slug(database: Database, slug: str) -> Tenant | None:
 def find_own_tenant(tx: Transaction) -> Tenant | None:
     """Return the transaction's own tenant."""
     return store.find_tenant(tx)
-
-
-def list_slugs(database: Database, limit: int) -> list[str]:
-    """Return the slugs of the deployment's tenants, at most `limit`, in their order; also of those that are closed."""
-    with database.transaction(None) as tx:
-        return [tenant.slug for tenant in store.list_all_tenants(tx, limit)]
 
 
 def create_tenant(

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from local import laptop_packs
-from local.laptop_packs import DeveloperMembership
 from parlour.api import middleware
 from parlour.api.app import create_app
 from parlour.api.database_pool import DatabasePool
@@ -23,7 +20,6 @@ from tests.integration.api.conftest import (
     ManualClock,
     RecordingQueue,
     create_key_headers,
-    create_tenant,
     make_dependencies,
     open_session,
     operator_headers,
@@ -138,32 +134,12 @@ def showing(client: TestClient) -> Callable[..., TestClient]:
 
 
 def test_a_showcase_is_offered_at_any_address_once(showing: Callable[..., TestClient], acme: str, brick: str) -> None:
-    client = showing(showcase_tenants=("acme", "nobody"))
+    client = showing(showcase_tenants=("acme", "nobody"), is_local=True)
     told = client.get("/console/settings.json").json()
+    assert told["local"] is True
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]
     told = client.get("/console/settings.json", headers={"Host": "acme.example"}).json()
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]
-
-
-def test_a_tenant_made_while_a_laptop_runs_is_offered_and_has_the_developer(
-    showing: Callable[..., TestClient], acme: str
-) -> None:
-    client = showing(is_local=True, showcase_tenants=(acme,))
-    pool: DatabasePool = client.app.state.services.databases  # type: ignore[attr-defined]
-
-    def add_developer() -> None:
-        with pool.borrow() as database:
-            laptop_packs.add_developer(database, "http://127.0.0.1:8704", datetime.now(UTC))
-
-    laptop = TestClient(DeveloperMembership(client.app, add_developer))
-    for _ in range(2):  # a second apply finds the developer there
-        create_tenant(laptop, "brick")
-    settings = laptop.get("/console/settings.json").json()
-    assert settings["local"] is True
-    assert [binding["tenant"] for binding in settings["bindings"]] == ["acme", "brick"]
-    for tenant in ("acme", "brick"):
-        (developer,) = laptop.get("/v1/members", headers=operator_headers(tenant)).json()["members"]
-        assert (developer["subject"], developer["roles"]) == ("developer", ["admin", "viewer"])
 
 
 def test_the_page_is_told_who_answers_on_a_laptop(showing: Callable[..., TestClient], acme: str, brick: str) -> None:

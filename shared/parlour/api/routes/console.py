@@ -1,6 +1,5 @@
 """The console's page and what it has to know before it can begin; and whether the API is there at all."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -16,14 +15,12 @@ from parlour.api.configuration_schemas import (
     HealthView,
     SignInView,
 )
-from parlour.api.dependencies import ApiDependencies
 from parlour.api.event_stream import is_response_buffered
 from parlour.conversations.attachment_uploads import RULES
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.tenancy import bindings, routing_keys, tenants
-from parlour.tenancy.authentication import MAX_TENANTS
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.routing_keys import RoutePolicy, RoutingKey
 from parlour.tenancy.tenants import Tenant
@@ -82,7 +79,7 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
     with services.databases.borrow() as database:
         route = _find_host(database, request, services.route_policy)
         owner = _get_tenant(database, route.tenant_id) if route else None
-        shown = () if owner else _list_showcase(services, database)
+        shown = () if owner else services.showcase_tenants
         found = [owner] if owner else list(filter(None, (tenants.find_tenant_by_slug(database, one) for one in shown)))
         offered = [
             agent_view(tenant, binding)
@@ -102,12 +99,6 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
         bindings=offered,
         is_agent_host=route is not None,
     )
-
-
-def _list_showcase(services: ApiDependencies, database: Database) -> Sequence[str]:
-    """Return the slugs of the tenants to offer: a laptop's are all the developer's, also those made just now."""
-    every = tenants.list_slugs(database, MAX_TENANTS) if services.is_local else []
-    return list(dict.fromkeys([*services.showcase_tenants, *every]))
 
 
 def _find_host(database: Database, request: Request, policy: RoutePolicy) -> RoutingKey | None:
