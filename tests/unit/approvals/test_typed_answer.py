@@ -1,14 +1,18 @@
 """Only clear words are answers, and what is not understood is left to the model. Add a phrasing as a line of CASES."""
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from parlour.approvals.rows import Decision
 from parlour.approvals.typed_answer import TypedAnswer, TypedReading, button_id, parse_button_id, read_typed_answers
+
+BLIND_ANSWERS = Path(__file__).with_name("typed_answers.json")
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,17 @@ def test_what_people_write_to_open_questions_is_read_or_left(case: Case) -> None
     words: Mapping[Decision, str] = {"approve": "yes", "refuse": "no"}
     found = {answer.index + 1: f"{words[answer.decision]} {answer.reason}".strip() for answer in reading.answers}
     assert (found, reading.has_rest) == (case.answers, case.has_rest)
+
+
+def test_an_unseen_answer_is_never_read_as_the_opposite() -> None:
+    """The answers were written without a look at the rules, which are not tuned on them."""
+    misread = []
+    for case in json.loads(BLIND_ANSWERS.read_text("utf-8")):
+        reading = read_typed_answers(case["text"], case["open"])
+        words: Mapping[Decision, str] = {"approve": "yes", "refuse": "no"}
+        answers = [f"{answer.index + 1} {words[answer.decision]}" for answer in reading.answers] if reading else []
+        misread += [(case["text"], answer) for answer in answers if answer in case["wrong"]]
+    assert misread == []
 
 
 def test_a_button_stands_for_its_question_and_answer() -> None:
