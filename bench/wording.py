@@ -33,7 +33,7 @@ ARCHAIC = re.compile(
     re.IGNORECASE,
 )
 
-_UNUSED_HEADING = "## Words that are not used"
+UNUSED_HEADING = "## Words that are not used"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _QUOTED_NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
 _SUBQUERY = re.compile(
@@ -59,10 +59,10 @@ class Finding:
 
 def read_unused_words(vocabulary: str) -> Mapping[str, frozenset[str]]:
     """Return the names that may contain a word, by the words of the table in docs/VOCABULARY.md."""
-    section = vocabulary.partition(f"{_UNUSED_HEADING}\n")[2].split("\n## ")[0]
+    section = vocabulary.partition(f"{UNUSED_HEADING}\n")[2].split("\n## ")[0]
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
     return {
-        word.strip(): frozenset(re.findall(r"`(?:\w+\.)?(\w+)`", allowed))
+        word.strip(): frozenset(re.findall(r"`([^`]+)`", allowed))
         for words, _, allowed in (row for row in rows if row[0].strip() != "word")
         for word in words.split(",")
     }
@@ -158,7 +158,9 @@ def find_loose_mappings(tree: ast.AST, literals: Mapping[frozenset[str], str]) -
 def _literal_values(value: ast.expr) -> frozenset[str] | None:
     match value:
         case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Tuple(elts=values)):
-            texts = [one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            texts = [
+                value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)
+            ]
             return frozenset(texts) if len(texts) == len(values) else None
     return None
 
@@ -176,9 +178,10 @@ def _judge_name(name: str, line: int, unused: Mapping[str, frozenset[str]]) -> I
     if bare in VAGUE_NAMES:
         yield Finding("vague name", line, name)
         return
-    words = dict.fromkeys(word.lower() for word in _WORD.findall(name))
-    if private := [word for word in words if word in unused and name not in unused[word]]:
-        yield Finding("private name", line, f"{name} ({private[0]})")
+    for word in dict.fromkeys(word.lower() for word in _WORD.findall(name)):
+        if word in unused and name not in {exception.rpartition(".")[2] for exception in unused[word]}:
+            yield Finding("private name", line, f"{name} ({word})")
+            return
 
 
 def _judge_prose(text: str, line: int, known: frozenset[str]) -> Iterator[Finding]:

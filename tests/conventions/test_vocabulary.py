@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.wording import UNUSED_HEADING, read_unused_words
+
 PACKAGE = Path("shared/parlour")
 VOCABULARY = Path("docs/VOCABULARY.md")
 SCHEMA = PACKAGE / "infra/migrations/0001_schema.sql"
 
-_HEADING = "## Words that are not used"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (?P<name>\w+) \(\n(?P<body>.*?)^\)", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r"^    (?P<name>[a-z]\w*) +[a-z]", re.MULTILINE)
@@ -31,17 +32,6 @@ class Identifier:
     name: str
     qualified: str
     defined_in: str
-
-
-def read_unused_words(text: str) -> dict[str, frozenset[str]]:
-    """Return the names that may contain a word, by the words of the table."""
-    section = text.partition(f"{_HEADING}\n")[2].split("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
-    return {
-        word.strip(): frozenset(re.findall(r"`([^`]+)`", allowed))
-        for words, _, allowed in (row for row in rows if row[0].strip() != "word")
-        for word in words.split(",")
-    }
 
 
 def split_words(identifier: str) -> list[str]:
@@ -140,7 +130,9 @@ def test_a_planted_table_or_column_is_caught(schema: str) -> None:
 
 
 def test_an_exception_is_allowed_only_under_its_own_name() -> None:
-    words = read_unused_words(f"{_HEADING}\n\n| word | use | where |\n|---|---|---|\n| kept | stored | `Plan.kept` |\n")
+    words = read_unused_words(
+        f"{UNUSED_HEADING}\n\n| word | use | where |\n|---|---|---|\n| kept | stored | `Plan.kept` |\n"
+    )
     source = "class Plan:\n    kept: int\nclass Other:\n    kept: int\n"
     assert find_offenders(python_identifiers(source, "m.py"), words) == ["m.py:4: Other.kept (kept)"]
 

@@ -87,8 +87,8 @@ class RecordView(ResponseModel):
             "units": {name: unit for name, definition in kind.properties.items() if (unit := unit_of(definition))},
             "link": kind.link_to_record(entity.key),
         }
-        told = {name: getattr(entity, name) for name in cls.model_fields if name not in derived}
-        return cls(**told, **derived)
+        fields = {name: getattr(entity, name) for name in cls.model_fields if name not in derived}
+        return cls(**fields, **derived)
 
 
 class RecordPageView(ResponseModel):

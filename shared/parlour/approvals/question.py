@@ -138,9 +138,9 @@ def asked_result(approval: Approval) -> JsonObject:
 def open_questions_text(approvals: Sequence[Approval]) -> str:
     """Return what the model reads of open questions: in which order they are asked, about which tools, and of whom."""
     lines = [
-        f"{number}. {one.tool}, asked at {time_text(one.created_at)}, waits for the yes of "
-        + ("the user" if one.approver == "user" else "a member of the team")
-        for number, one in enumerate(approvals, start=1)
+        f"{number}. {approval.tool}, asked at {time_text(approval.created_at)}, waits for the yes of "
+        + ("the user" if approval.approver == "user" else "a member of the team")
+        for number, approval in enumerate(approvals, start=1)
     ]
     return "Open questions, which the runtime asks again below your reply: " + "; ".join(lines)
 
@@ -155,7 +155,7 @@ def effects_text(questions: Sequence[str]) -> str:
 
 def until_text(approvals: Sequence[Approval]) -> str:
     """Return until when all of the questions can be answered."""
-    return time_text(min(one.expires_at for one in approvals))
+    return time_text(min(approval.expires_at for approval in approvals))
 
 
 def time_text(at: datetime) -> str:

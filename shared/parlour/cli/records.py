@@ -197,9 +197,9 @@ def _render_record(found: Mapping[str, Any] | None, links: Mapping[str, Any] | N
     )
     units: Mapping[str, str] = found["units"]
     values = found["properties"].items()
-    said = [(name.replace("_", " "), _format_value(value, units.get(name, ""))) for name, value in values]
+    properties = [(name.replace("_", " "), _format_value(value, units.get(name, ""))) for name, value in values]
     parts: list[RenderableType] = [head]
-    parts += [Text(""), rendering.make_value_table(said)] if said else []
+    parts += [Text(""), rendering.make_value_table(properties)] if properties else []
     linked = links["links"] if links else []
     if linked:
         headings = ("relation", "name", "record")

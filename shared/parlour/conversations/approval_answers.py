@@ -51,11 +51,11 @@ def take_answers(tx: Transaction, tenant_id: UUID, lease: Lease, now: datetime) 
     A message that is an answer needs no turn of its own: its outcome is one. What says more is the user's message to
     that turn, too. Return what wakes the dispatcher.
     """
-    open_questions = [one for one in approvals.list_open(tx, lease.id) if one.approver == "user"]
+    open_questions = [approval for approval in approvals.list_open(tx, lease.id) if approval.approver == "user"]
     if not open_questions:
         return []
     answered: list[Outcome] = []
-    unread = store.list_unread_answers(tx, lease.id, max(one.posted_at for one in open_questions))
+    unread = store.list_unread_answers(tx, lease.id, max(question.posted_at for question in open_questions))
     for message, approval, given, is_read in _read_answers(unread, open_questions):
         outcome = approvals.answer_as(tx, approval, f"user:{lease.user_id}", given, now)
         if outcome.ended:
@@ -78,11 +78,11 @@ _CLOSED_CAUSES: Mapping[ApprovalState, ReplyCause] = {
 def late_button_text(tx: Transaction, words: CannedTexts, turn_id: UUID, user_id: UUID) -> str | None:
     """Return what a turn replies whose messages are all buttons of questions that were closed before; else None."""
     pressed = store.list_pressed_buttons(tx, turn_id)
-    parsed = [parse_button_id(one.button_id) for one in pressed]
+    parsed = [parse_button_id(message.button_id) for message in pressed]
     if not parsed or not all(parsed):
         return None
-    found = [approvals.find_approval_of_user(tx, one[0], user_id) for one in parsed if one]
-    return "\n\n".join(dict.fromkeys(_closed_text(words, one) for one in found))
+    found = [approvals.find_approval_of_user(tx, button[0], user_id) for button in parsed if button]
+    return "\n\n".join(dict.fromkeys(_closed_text(words, approval) for approval in found))
 
 
 def _closed_text(words: CannedTexts, approval: Approval | None) -> str:
@@ -132,7 +132,7 @@ def _read_answers(
 
     Buttons answer by their id, a text only as the next one after the questions.
     """
-    by_id = {one.id: one for one in open_approvals}
+    by_id = {approval.id: approval for approval in open_approvals}
     found: list[tuple[UnreadAnswer, Approval, Answer, bool]] = []
     for message in messages:
         button = parse_button_id(message.button_id)
@@ -141,7 +141,7 @@ def _read_answers(
             found.append((message, by_id[button[0]], Answer(button[1]), True))
         if typed:
             found += [
-                (message, open_approvals[one.index], Answer(one.decision, one.reason), not typed.has_rest)
-                for one in typed.answers
+                (message, open_approvals[answer.index], Answer(answer.decision, answer.reason), not typed.has_rest)
+                for answer in typed.answers
             ]
     return found

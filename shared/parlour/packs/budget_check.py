@@ -82,13 +82,13 @@ def _tokens_by_tier(pack: Pack, binding: Binding, measure: TokenCounter) -> dict
     """Tokens of each tier: what the text grows by when it is there."""
     human, team, agent = pack.humans[binding.human], pack.teams[binding.team], pack.agents[binding.agent]
     abilities = _abilities(pack, binding)
-    whole = measure(_render_persona(human, team, agent, abilities))
+    persona_tokens = measure(_render_persona(human, team, agent, abilities))
     bare_agent = Agent(display_name="-", model_routing=agent.model_routing)
     return {
-        "human": whole - measure(_render_persona(Human(display_name="-"), team, agent, abilities)),
-        "team": whole
+        "human": persona_tokens - measure(_render_persona(Human(display_name="-"), team, agent, abilities)),
+        "team": persona_tokens
         - measure(_render_persona(human, Team(display_name="-"), agent, replace(abilities, handoff_targets=()))),
-        "agent": whole - measure(_render_persona(human, team, bare_agent, abilities)),
+        "agent": persona_tokens - measure(_render_persona(human, team, bare_agent, abilities)),
     }
 
 

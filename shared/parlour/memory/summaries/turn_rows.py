@@ -28,10 +28,12 @@ def turn_from_row(row: TurnRow) -> WindowTurn:
         )
         for one in row.messages
     ]
-    told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and row.is_reply_withheld))
+    messages = tuple(
+        message for message in spoken if message.text.strip() and not (message.from_agent and row.is_reply_withheld)
+    )
     actions = () if row.is_reply_withheld else (*_call_actions(row.tool_messages), *_late_actions(row.late_results))
     return WindowTurn(
-        row.id, row.number, told, len(spoken), row.is_reply_withheld, row.has_reply_sources, tuple(actions)
+        row.id, row.number, messages, len(spoken), row.is_reply_withheld, row.has_reply_sources, tuple(actions)
     )
 
 

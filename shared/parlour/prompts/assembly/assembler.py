@@ -76,8 +76,8 @@ class PreparedTurn:
         meter = TokenCounter(self.cache_state.token_factors)
         closing_texts = (reminder.CLOSING_REMINDERS[closing],) if closing else ()
         searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
-        said = (*(self._reminder_texts(searched=searched) if rounds else ()), *closing_texts)
-        again = tail.tail_segment(meter, Layer.REMINDER, said, "last")
+        reminders = (*(self._reminder_texts(searched=searched) if rounds else ()), *closing_texts)
+        again = tail.tail_segment(meter, Layer.REMINDER, reminders, "last")
         longest = (*(self._reminder_texts(searched=True) if rounds else ()), *closing_texts)
         most = tail.tail_segment(meter, Layer.REMINDER, longest, "last").tokens
         fitted = self._fit_rounds(meter, rounds, self.calls_tokens - most)

@@ -133,9 +133,9 @@ def _conversation_record(context: ToolContext, tx: Transaction, scope: str) -> R
 
 def _result_json(number: int, row: SearchResult) -> JsonObject:
     """Return a numbered document, with the handles under which more of it can be read."""
-    told: JsonObject = {"n": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
+    document: JsonObject = {"n": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
     if row.document_key:
-        told["handle"] = f"document/{row.document_key}"
+        document["handle"] = f"document/{row.document_key}"
     if row.entity_type and row.entity_key:
-        told["record"] = f"{row.entity_type}/{row.entity_key}"
-    return told
+        document["record"] = f"{row.entity_type}/{row.entity_key}"
+    return document
