@@ -74,7 +74,7 @@ def _quote(talk: _Talk, question: str) -> dict[str, Any]:
     """The clauses that answer, each with its number."""
     if not talk.documents:
         return _calls(_search(question))
-    return _says("\n".join(f"- {one['contents']} [{one['document']}]" for one in _clauses(talk, question)))
+    return _says("\n".join(f"- {one['contents']} [{one['n']}]" for one in _clauses(talk, question)))
 
 
 def _log(talk: _Talk, question: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _log(talk: _Talk, question: str) -> dict[str, Any]:
         return _calls(("create_entity", {"kind": "risk", **first, "more": more}))
     (made,) = talk.told["create_entity"]
     noted = zip(made["entities_created"], clauses, strict=True)
-    return _says("\n".join(f"- Noted as {risk['entity']}: {risk['name']} [{of['document']}]" for risk, of in noted))
+    return _says("\n".join(f"- Noted as {risk['entity']}: {risk['name']} [{of['n']}]" for risk, of in noted))
 
 
 def _across(talk: _Talk) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _across(talk: _Talk) -> dict[str, Any]:
 def _line(risk: dict[str, Any], contract: str) -> str:
     ((page, title),) = _SOURCE.findall(risk["contents"])
     where = f"{title}, page {page}" + (f", of {contract}" if contract else "")
-    return f"- {risk['record']}, {risk['title']}: {where} [{risk['document']}]"
+    return f"- {risk['record']}, {risk['title']}: {where} [{risk['n']}]"
 
 
 def _risk(clause: dict[str, Any]) -> dict[str, Any]:

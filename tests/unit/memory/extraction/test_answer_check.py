@@ -204,6 +204,6 @@ def test_an_episodes_row_begins_with_its_day() -> None:
 
 
 def test_the_prompt_names_keys_and_what_is_known_and_says_what_was_wrong() -> None:
-    assert "city (lives in)" in system_prompt("Asha")
+    assert "- city: lives in" in system_prompt("Asha")
     assert "- nothing" in user_prompt("[1] user: Hello", [])
     assert "it is no JSON" in retry_prompt("it is no JSON")
