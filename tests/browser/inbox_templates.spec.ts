@@ -35,7 +35,7 @@ test("a person sends a template after a day, and the history has its text", asyn
     const { turns } = await operator.get<Schema["TurnPageView"]>("turns", { session_id: sessionId });
     return turns[0]?.delivery?.state;
   };
-  await expect.poll(delivery, { timeout: 20_000 }).toMatch(/sent|delivered|read/);
+  await expect.poll(delivery, { timeout: 40_000 }).toMatch(/sent|delivered|read/);
 });
 
 test.describe("a window that closes while somebody writes", () => {

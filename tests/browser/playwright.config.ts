@@ -20,8 +20,8 @@ export default defineConfig({
   outputDir: join(import.meta.dirname, "../../.parlour/browser/results"),
   reporter: "list",
   forbidOnly: true,
-  timeout: 30_000,
-  expect: { timeout: 10_000 },
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
   use: {
     baseURL: url,
     launchOptions: await findBrowser(),
