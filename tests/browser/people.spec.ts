@@ -113,12 +113,14 @@ test("a question moves to the other desk and back in one conversation", async ({
   await open(CHAT);
   await write(page, "May I speak to the contract desk?");
   await expect(replies(page, "Site desk")).toContainText("Tobias");
+  await expect(replies(page, "Contract desk")).toContainText("You are with the Contract desk now");
   await write(page, "What do we owe per day if we finish late?");
   await expect(replies(page, "Contract desk").nth(1)).toContainText("for each calendar day");
   await checkAccessibility();
   await saveScreenshot("people-desks");
   await write(page, "Please hand me back to the site desk.");
   await expect(replies(page, "Contract desk").nth(2)).toContainText("Asha");
+  await expect(replies(page, "Site desk").nth(1)).toContainText("You are with the Site desk now");
   await write(page, "Up to which wind may we lift?");
   await expect(replies(page, "Site desk").nth(2)).toContainText("9.8 m/s");
   await page.reload();

@@ -77,6 +77,8 @@ export class Conversation {
   private reply: Reply | null = null;
   private turn = "";
   private lastEvent = 0;
+  /** Whether another turn follows the one that ended, though nothing was written since: the next desk's after a handoff. */
+  private isContinued = false;
   private following: AbortController | null = null;
   private timers: readonly ReturnType<typeof setTimeout>[] = [];
 
@@ -140,7 +142,7 @@ export class Conversation {
       this.answering.value = answeringOf(view);
       this.about.value = view.entity ?? this.about.value;
       this.host.onSession(this, session);
-      this.showStored(page);
+      this.showStored(page, view.has_open_turn ?? false);
       void this.readApprovals();
     } catch (error) {
       this.session.value = null;
@@ -201,7 +203,7 @@ export class Conversation {
     this.unanswered.clear();
     this.reply = null;
     this.lastEvent = Math.max(this.lastEvent, view.last_event);
-    this.showStored(page);
+    this.showStored(page, view.has_open_turn ?? false);
     await this.readApprovals();
     return true;
   }
@@ -343,7 +345,7 @@ export class Conversation {
   }
 
   /** Show the newest page as stored. Earlier messages and those that were not sent stay. */
-  private showStored({ messages, next_cursor: cursor }: Schema["MessagePageView"]): void {
+  private showStored({ messages, next_cursor: cursor }: Schema["MessagePageView"], hasOpenTurn: boolean): void {
     const ids = new Set(messages.map(({ id }) => id));
     const first = this.entries.value.findIndex((entry) => entry.id !== null && ids.has(entry.id));
     const before = this.entries.value.slice(0, Math.max(0, first)).filter((entry) => entry.id !== null);
@@ -352,9 +354,8 @@ export class Conversation {
     const stored = messages.map(toEntry);
     this.entries.value = [...before, ...stored, ...unsent];
     const last = stored.at(-1);
-    if (!(last instanceof SentMessage) || this.isHeld) return;
-    this.unanswered.add(last);
-    void this.follow();
+    if (last instanceof SentMessage && !this.isHeld) this.unanswered.add(last);
+    if (this.unanswered.size || hasOpenTurn) void this.follow();
   }
 
   private async follow(): Promise<void> {
@@ -369,7 +370,7 @@ export class Conversation {
       for await (const event of sessionEvents(session.session_id, credentials, this.lastEvent, options)) {
         this.lastEvent = event.number;
         await this.receive(event);
-        if (event.kind === "done" && !this.unanswered.size) break;
+        if (event.kind === "done" && !this.unanswered.size && !this.isContinued) break;
       }
     } catch (error) {
       if (!abort.signal.aborted) this.fail(toProblem(error));
@@ -459,9 +460,10 @@ export class Conversation {
     this.lastTurn.value = turnId;
     const view = await this.readSession().catch(() => null);
     if (view) this.answering.value = answeringOf(view);
+    this.isContinued = view !== null && (view.has_open_turn || view.last_event > this.lastEvent);
     await this.readApprovals();
     this.unanswered.forEach((message) => (message.state.value = "sent"));
-    if (this.unanswered.size) this.awaitReply();
+    if (this.unanswered.size || this.isContinued) this.awaitReply();
   }
 
   private fail(problem: Problem): void {

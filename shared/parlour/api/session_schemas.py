@@ -49,6 +49,7 @@ class SessionView(ResponseModel):
     last_event  the number of its newest event: whoever has read the messages goes on from there.
     answering   who answers: the agent, nobody yet (it waits for a person), or a person; null in lists.
     person      the person who answers.
+    has_open_turn  whether a turn of it runs or is about to; null in lists.
     """
 
     id: UUID
@@ -65,6 +66,7 @@ class SessionView(ResponseModel):
     user_id: UUID | None = None
     answering: Answering | None = None
     person: str | None = None
+    has_open_turn: bool | None = None
 
     @classmethod
     def from_session(cls, reader: Principal, found: Session | SessionListItem, about: Record | None) -> Self:

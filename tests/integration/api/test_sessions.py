@@ -210,6 +210,13 @@ def test_the_stream_resumes_after_the_last_event_that_was_seen(visit: VisitorSes
     assert (future.status_code, "number 3" in future.json()["error"]["message"]) == (422, True)
 
 
+def test_session_says_whether_a_turn_runs_or_is_about_to(visit: VisitorSession, feed: EventFeed) -> None:
+    feed.add_turn(DONE_EVENT)
+    assert visit.get("").json()["has_open_turn"] is False
+    visit.send("And now?")
+    assert visit.get("").json()["has_open_turn"] is True
+
+
 def test_a_silent_stream_ends_unless_a_turn_is_open(
     visit: VisitorSession, feed: EventFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,8 +112,9 @@ def get_session(session_id: UUID, caller: AnyCaller) -> SessionView:
         found = caller.get_session(tx, session_id)
         about = find_records(caller.principal, tx, [found.entity_id]) if found.entity_id else []
         answering, person = threads.who_answers(tx, session_id)
+        has_open_turn = turn_events.has_open_turn(tx, session_id)
     shown = SessionView.from_session(caller.principal, found, about[0] if about else None)
-    return shown.model_copy(update={"answering": answering, "person": person})
+    return shown.model_copy(update={"answering": answering, "person": person, "has_open_turn": has_open_turn})
 
 
 @router.post("/{session_id}/attachments", status_code=201)
