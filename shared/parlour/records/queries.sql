@@ -208,8 +208,9 @@ SELECT DISTINCT o.id
   JOIN entities o ON o.id = CASE WHEN d.source_id = %(id)s THEN d.target_id ELSE d.source_id END
   JOIN entity_types t ON t.id = o.type_id
  WHERE (d.source_id = %(id)s OR d.target_id = %(id)s) AND o.deleted_at IS NULL
-   AND (t.rag->>'children' IS DISTINCT FROM 'auto' OR d.relation = ANY(%(between_equals)s::text[])
-        OR (d.source_id = %(id)s) = (d.relation = ANY(%(said_by_the_whole)s::text[])));
+   AND (t.rag->>'children' IS DISTINCT FROM 'auto'
+        OR NOT EXISTS (SELECT FROM record_parents p
+                        WHERE p.child_id = %(id)s AND p.parent_id = o.id AND p.edge_id = d.id));
 
 -- name: delete_records
 -- Records are there no more.
@@ -276,19 +277,11 @@ DELETE FROM context_rows WHERE entity_id = ANY(%(ids)s) AND kind IN ('snapshot',
 -- written down beside it (pulse_marks): who changes one part waits for nobody who changes another. What a record knows
 -- is read under a lock that many share and that keeps it from being told of meanwhile. Locked in the order of ids.
 WITH known AS (
-    SELECT e.tenant_id, e.id, e.project_id FROM entities e WHERE e.id = ANY(%(ids)s)
+    SELECT e.tenant_id, e.id FROM entities e WHERE e.id = ANY(%(ids)s)
 ), whole AS (
-    SELECT d.target_id AS id, k.id AS part
+    SELECT p.parent_id AS id, p.child_id AS part
       FROM known k
-      JOIN edges d ON (d.tenant_id, d.source_id) = (k.tenant_id, k.id)
-     WHERE d.relation <> ALL(%(said_by_the_whole)s::text[]) AND d.relation <> ALL(%(between_equals)s::text[])
-     UNION
-    SELECT d.source_id, k.id
-      FROM known k
-      JOIN edges d ON (d.tenant_id, d.target_id) = (k.tenant_id, k.id)
-     WHERE d.relation = ANY(%(said_by_the_whole)s::text[])
-     UNION
-    SELECT k.project_id, k.id FROM known k
+      JOIN record_parents p ON (p.tenant_id, p.child_id) = (k.tenant_id, k.id)
 ), touched AS (
     SELECT k.id, %(cause)s::text AS cause, false AS above FROM known k WHERE %(cause)s::text IS NOT NULL
      UNION

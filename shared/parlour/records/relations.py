@@ -26,7 +26,8 @@ class Relation:
 
     outgoing    its text as read from the source.
     incoming    its text as read from the target.
-    parent_end  the end that is the parent: a change of the child is a change of the parent.
+    parent_end  the end that is the parent: a change of the child is a change of the parent. The view `record_parents`
+                says the same in SQL.
     """
 
     name: str
@@ -53,9 +54,6 @@ CATALOGUE = {
         Relation("relates_to", "relates to", "relates to", "neither"),
     )
 }
-
-PARENT_TO_CHILD_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "source")
-PEER_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "neither")
 
 
 _INVERSES = (

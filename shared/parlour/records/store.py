@@ -11,7 +11,6 @@ from parlour.infra.queries import Queries
 from parlour.records.citation_target import CitationTarget
 from parlour.records.record import Record, RecordKey
 from parlour.records.record_type import RecordType
-from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 from parlour.search.index.context_rows import RowDraft
 
 SQL = Queries.for_module(__file__)
@@ -223,8 +222,6 @@ def mark_stale(
         ids=list(ids),
         cause=cause,
         above=parent_cause,
-        said_by_the_whole=PARENT_TO_CHILD_RELATIONS,
-        between_equals=PEER_RELATIONS,
         now=now,
         **fixed,
     )
@@ -250,8 +247,7 @@ def read_stale_marks(tx: Transaction, record_id: UUID) -> StaleMarksRow | None:
 
 
 def find_linked_record_ids(tx: Transaction, record_id: UUID) -> list[UUID]:
-    kinds = {"said_by_the_whole": PARENT_TO_CHILD_RELATIONS, "between_equals": PEER_RELATIONS}
-    return [row.id for row in tx.all(SQL["find_linked_record_ids"], IdRow, id=record_id, **kinds)]
+    return [row.id for row in tx.all(SQL["find_linked_record_ids"], IdRow, id=record_id)]
 
 
 def merge_side_marks(tx: Transaction, record_id: UUID) -> None:

@@ -17,6 +17,7 @@ from parlour.principal import Principal
 from parlour.records import linked_records
 from parlour.records.linked_records import FocusRecord, LinkedRecordsCache
 from parlour.records.linked_records_text import LinkedRecords
+from parlour.records.relations import CATALOGUE
 from tests.integration.knowledge_tenant import KnowledgeTenant, execute
 
 _TYPE = """
@@ -43,7 +44,17 @@ SELECT current_tenant(), %(id)s, e.id, %(team)s, e.key, e.name, %(description)s,
 KINDS = {"project": [], "task": ["state"], "document": [], "risk": ["severity"]}
 
 
+_PARENTS = Query(
+    "test.parents", "-", "SELECT parent_id FROM record_parents WHERE child_id = %(id)s OR parent_id = %(id)s"
+)
 _MARK = Query("test.mark", "Who wrote last.", "SELECT transaction_id::text FROM record_writes")
+
+
+@dataclass(frozen=True)
+class ParentId:
+    """The id of a parent."""
+
+    parent_id: UUID
 
 
 @dataclass
@@ -122,6 +133,16 @@ def handles(found: LinkedRecords) -> list[str]:
 
 def counted(found: LinkedRecords) -> dict[str, int]:
     return {kind.key: kind.total for kind in found.types}
+
+
+@pytest.mark.parametrize("relation", [*CATALOGUE, "invented"])
+def test_record_parents_names_the_parent_end_of_each_relation(yard: Yard, relation: str) -> None:
+    other = yard.next_to("task/T-2", relation)
+    end = CATALOGUE[relation].parent_end if relation in CATALOGUE else "target"
+
+    with yard.database.transaction(yard.library.principal) as tx:
+        parents = [row.parent_id for row in tx.all(_PARENTS, ParentId, id=yard.focus)]
+    assert parents == {"source": [yard.focus], "target": [other], "neither": []}[end]
 
 
 def test_the_record_reads_as_its_snapshot_does(yard: Yard) -> None:

@@ -55,13 +55,7 @@ SELECT f.classification AS level
 -- How many of the records that belong to one have which value of what says how far they are: the status properties of
 -- their kind, else of the record's own kind. One GROUP BY for all of them, at or below a level.
 WITH parts AS MATERIALIZED (
-    SELECT e.id FROM entities e WHERE e.project_id = %(id)s
-     UNION
-    SELECT d.source_id FROM edges d
-     WHERE d.target_id = %(id)s AND d.relation <> ALL(%(said_by_the_whole)s::text[])
-       AND d.relation <> ALL(%(between_equals)s::text[])
-     UNION
-    SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
+    SELECT child_id AS id FROM record_parents WHERE parent_id = %(id)s
 )
 SELECT t.key AS type, t.display_name AS type_name, p.name AS property,
        COALESCE(NULLIF(t.properties->p.name->>'label', ''), replace(p.name, '_', ' ')) AS label,
@@ -83,13 +77,8 @@ SELECT t.key AS type, t.display_name AS type_name, p.name AS property,
 -- brought them.
 WITH parts AS MATERIALIZED (
     SELECT %(id)s::uuid AS id
-     UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s
-     UNION
-    SELECT d.source_id FROM edges d
-     WHERE d.target_id = %(id)s AND d.relation <> ALL(%(said_by_the_whole)s::text[])
-       AND d.relation <> ALL(%(between_equals)s::text[])
-     UNION
-    SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
+     UNION ALL
+    SELECT child_id FROM record_parents WHERE parent_id = %(id)s
 )
 SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || r.entity_id AS record_id,
        'entities/' || r.related_entity_id AS related_record_id

@@ -17,7 +17,6 @@ from parlour.records import linked_records
 from parlour.records.built_in_types import CLOSED_CONVERSATION_STATES, CONVERSATION_TYPE
 from parlour.records.linked_records_text import SCRATCH_NAMES, LinkedRecords, LinkedType
 from parlour.records.record_type import RecordType
-from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 from parlour.records.snapshots import snapshot_row
 from parlour.records.write_counts import PACK_ORIGIN
 from parlour.search import fusion
@@ -43,7 +42,6 @@ _MAX_COUNTED_IDS = 500
 """Records of one count that a Pulse remembers having counted; a mark on the record tells of the others."""
 
 _CLOSED_CONVERSATIONS: dict[str, object] = {"talk": CONVERSATION_TYPE, "over": list(CLOSED_CONVERSATION_STATES)}
-_PART_RELATIONS: dict[str, object] = {"said_by_the_whole": PARENT_TO_CHILD_RELATIONS, "between_equals": PEER_RELATIONS}
 _SCRATCH_DOCUMENTS: dict[str, object] = {"scratch": list(SCRATCH_NAMES)}
 
 
@@ -114,12 +112,8 @@ def read_material(
     return SourceMaterial(
         subject,
         level,
-        store.count_values(
-            tx, subject.id, level, status, named=_MAX_COUNTED_IDS, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS
-        ),
-        store.list_changes(
-            tx, subject.id, level, most=MAX_CHANGES, pack=PACK_ORIGIN, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS
-        ),
+        store.count_values(tx, subject.id, level, status, named=_MAX_COUNTED_IDS, **_CLOSED_CONVERSATIONS),
+        store.list_changes(tx, subject.id, level, most=MAX_CHANGES, pack=PACK_ORIGIN, **_CLOSED_CONVERSATIONS),
         found,
         store.find_source_ids(tx, [one.handle for one in found.records]) if found else {},
         store.find_nearby_rows(

@@ -26,14 +26,7 @@ SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' A
 -- What happened to a record after a moment, and to what belongs to it, as far as a reader may see it: of each cause the
 -- newest few, how many there are, and when the first of them was. told: files that the Pulse was written from.
 WITH part AS MATERIALIZED (
-    SELECT d.source_id AS id
-      FROM edges d
-     WHERE d.target_id = %(id)s
-       AND d.relation <> ALL(%(said_by_the_whole)s::text[]) AND d.relation <> ALL(%(between_equals)s::text[])
-     UNION
-    SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
-     UNION
-    SELECT e.id FROM entities e WHERE e.project_id = %(id)s
+    SELECT DISTINCT child_id AS id FROM record_parents WHERE parent_id = %(id)s
 ), happened AS (
     SELECT CASE WHEN o.id IS NOT NULL THEN 'finding_created'
                 WHEN r.content LIKE '%%): linked: %%' OR r.content LIKE '%%): unlinked: %%' THEN 'link_changed'

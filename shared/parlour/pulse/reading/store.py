@@ -12,7 +12,6 @@ from parlour.infra.queries import Queries
 from parlour.pulse.due.scheduling_rules import READ_HALF_LIFE
 from parlour.pulse.reading.changes_since import ChangeSincePulse
 from parlour.records.built_in_types import FINDING_TYPE
-from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 
 SQL = Queries.for_module(__file__)
 
@@ -138,8 +137,6 @@ def list_changes_since(
         clearance=clearance,
         told=list(file_ids),
         each=limit_per_cause,
-        said_by_the_whole=PARENT_TO_CHILD_RELATIONS,
-        between_equals=PEER_RELATIONS,
         finding=FINDING_TYPE,
     )
 
