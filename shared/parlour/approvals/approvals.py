@@ -30,7 +30,7 @@ from parlour.tools import calls
 from parlour.tools.arguments import validate_arguments
 from parlour.tools.registry import load_tools
 from parlour.tools.result import error_result
-from parlour.tools.rows import EndedCall, ToolCall
+from parlour.tools.rows import ClaimedCall, EndedCall, ToolCall
 from parlour.tools.tool_definition import Tool
 
 type OutcomeCode = Literal["approved", "refused", "asked_again", "expired", "changed", "closed"]
@@ -41,9 +41,10 @@ _NOT_FOUND = "approval not found"
 
 @dataclass(frozen=True, slots=True)
 class AskedCall:
-    """A call about which somebody is asked, and where."""
+    """A call about which somebody is asked, and where. code_version: of the tool, as `rehearse_call` returns it."""
 
     tool: Tool
+    code_version: str
     arguments: JsonObject
     tool_call_id: UUID
     session_id: UUID
@@ -80,7 +81,7 @@ class Outcome:
 def new_approval(tx: Transaction, asked: AskedCall, now: datetime) -> Approval:
     """Return the question about a call; nothing is stored yet."""
     owner = bound_call.CallOwner(asked.user_id, asked.binding_id, asked.session_id)
-    bound = bound_call.load_bound_call(tx, asked.tool, asked.arguments, owner)
+    bound = bound_call.load_bound_call(tx, asked.tool, asked.code_version, asked.arguments, owner)
     return Approval(
         id=uuid7(now),
         session_id=asked.session_id,
@@ -212,15 +213,18 @@ def expire(tx: Transaction, approval: Approval, now: datetime) -> Outcome:
     return _end(tx, approval, "expired", ApprovalExpired(), question.closed_text(closed), now)
 
 
-def claim(tx: Transaction, call: ToolCall, tool: Tool | None, now: datetime) -> tuple[int, ModelError | None]:
+def claim(tx: Transaction, call: ToolCall, tool: Tool | None, now: datetime) -> ClaimedCall:
     """Claim an approved call for the worker that is about to run it, after everything was compared again.
 
-    Return the classification that the conversation had shown, and why the call must not run. A call that nobody was
-    asked about, that was claimed by an earlier attempt, or that an administrator has run again since, may run.
+    The code of a pack's function is compared where it runs. A call that nobody was asked about, that was claimed by an
+    earlier attempt, or that an administrator has run again since, may run.
     """
     approval = store.lock_call_approval(tx, call.id)
-    if approval is None or approval.state in {"claimed", "done"}:
-        return (approval.shown_level if approval else 0), None
+    if approval is None:
+        return ClaimedCall()
+    claimed = ClaimedCall(approval.shown_level, bound_call.code_version(approval))
+    if approval.state in {"claimed", "done"}:
+        return claimed
     problem: ModelError | None = None
     if approval.state == "superseded":  # by an earlier attempt, which died before it ended the call
         problem = ApprovalChanged(approval.reason)
@@ -230,7 +234,7 @@ def claim(tx: Transaction, call: ToolCall, tool: Tool | None, now: datetime) -> 
     elif not store.claim(tx, approval.id, now):
         store.close(tx, approval.id, "expired", "", now)
         problem = ApprovalExpired()
-    return approval.shown_level, problem
+    return replace(claimed, refusal=problem)
 
 
 def complete(tx: Transaction, tool_call_id: UUID, now: datetime) -> None:
@@ -297,6 +301,7 @@ def _ask_again(tx: Transaction, approval: Approval, tool: Tool, arguments: JsonO
     validate_arguments(tool.schema, arguments)
     asked = AskedCall(
         tool,
+        bound_call.code_version(approval),
         arguments,
         approval.tool_call_id,
         approval.session_id,

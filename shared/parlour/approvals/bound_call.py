@@ -35,11 +35,13 @@ class CallOwner:
     session_id: UUID
 
 
-def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, owner: CallOwner) -> JsonObject:
+def load_bound_call(
+    tx: Transaction, tool: Tool, code_version: str, arguments: JsonObject, owner: CallOwner
+) -> JsonObject:
     """Return what a call is bound to, as it is now.
 
-    {"tool": {"name", "definition"}, "arguments", "argument_order": names (of a pack's tool), "binding": id,
-    "principal": {...}, "tenant": {...}, "records": {handle: version}}
+    {"tool": {"name", "definition", "code_version" (of a pack's function)}, "arguments", "argument_order": names (of a
+    pack's tool), "binding": id, "principal": {...}, "tenant": {...}, "records": {handle: version}}
     """
     access = users.load_access(tx, owner.user_id, owner.binding_id, owner.session_id)
     principal = access.principal_for(tool.name)
@@ -54,8 +56,9 @@ def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, owner: C
         "heavy": tool.heavy,
         "lookup": tool.lookup,
     }
+    version: JsonObject = {"code_version": code_version} if code_version else {}
     return {
-        "tool": {"name": tool.name, "definition": canonical_digest(definition)},
+        "tool": {"name": tool.name, "definition": canonical_digest(definition), **version},
         "arguments": arguments,
         **({"argument_order": tool.schema[ARGUMENT_ORDER]} if ARGUMENT_ORDER in tool.schema else {}),
         "binding": str(owner.binding_id),
@@ -72,6 +75,12 @@ def load_bound_call(tx: Transaction, tool: Tool, arguments: JsonObject, owner: C
     }
 
 
+def code_version(approval: Approval) -> str:
+    """Return the version of the tool's code when the question was asked; "" where it is unknown."""
+    tool = approval.bound["tool"]
+    return str(tool.get("code_version", "")) if isinstance(tool, dict) else ""
+
+
 def find_change(tx: Transaction, approval: Approval, tool: Tool | None, arguments: JsonObject) -> str | None:
     """Return why a call with these arguments is not the one that was asked about; None when nothing differs."""
     if tool is None:
@@ -80,7 +89,7 @@ def find_change(tx: Transaction, approval: Approval, tool: Tool | None, argument
         return "The tool asks somebody else by now."
     owner = CallOwner(approval.user_id, approval.binding_id, approval.session_id)
     try:
-        now = load_bound_call(tx, tool, arguments, owner)
+        now = load_bound_call(tx, tool, code_version(approval), arguments, owner)
     except NotFound:
         return _CHANGES["principal"]
     if canonical_digest(now) == approval.bound_hash:

@@ -80,12 +80,18 @@ def has_untrusted_text(running: TurnContext, loaded: LoadedTurn) -> bool:
 
 
 def new_approval(
-    running: TurnContext, loaded: LoadedTurn, tool: Tool, request: ToolRequest, call: UnfinishedCall
+    running: TurnContext,
+    loaded: LoadedTurn,
+    tool: Tool,
+    code_version: str,
+    request: ToolRequest,
+    call: UnfinishedCall,
 ) -> Approval:
-    """Return the question about a call that the model asked for."""
+    """Return the question about a call that the model asked for. code_version: as `rehearse_call` returns it."""
     lease = running.lease
     asked = AskedCall(
         tool=tool,
+        code_version=code_version,
         arguments=request.arguments,
         tool_call_id=call.id,
         session_id=lease.id,

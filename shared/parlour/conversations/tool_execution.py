@@ -176,13 +176,13 @@ def _ask_person(
     now = turn_context.dependencies.clock()
     try:
         context = _tool_context(turn_context, loaded_turn, step, request, is_write=True)
-        rehearse_call(context, tool, request.arguments, turn_context.dependencies.endpoints)
+        code_version = rehearse_call(context, tool, request.arguments, turn_context.dependencies.endpoints)
     except ModelError as error:
         result = error_result(error)
         _record_finished_call(turn_context, step, request, result, now, 0)
         return result
     call = _new_call(step, request, now)
-    approval = approval_requests.new_approval(turn_context, loaded_turn, tool, request, call)
+    approval = approval_requests.new_approval(turn_context, loaded_turn, tool, code_version, request, call)
     result = ToolResult(False, asked_result(approval), ASKED)
     key = idempotency_key(turn_context.turn.id, step, request.call_id)
     turn_context.feed.add_event("approval", approval_requests.approval_event(approval, tool))

@@ -17,11 +17,19 @@ class ToolCodeError(Exception):
     """A tool's code raised; the message says what and where, as its developer reads it."""
 
 
-def handle(event: Mapping[str, Any], _context: object = None) -> dict[str, Any]:
-    """Return `{"result": …}`, or `{"refusal": text}` if nothing was done; what else goes wrong is raised."""
+def handle(event: Mapping[str, Any], _context: object = None, *, code_version: str = "") -> dict[str, Any]:
+    """Return `{"result": …}`, or `{"refusal": text}` if nothing was done; what else goes wrong is raised.
+
+    A rehearsal returns `{"code_version": …}`. A call that was approved with another version returns `{"changed": true}`
+    and does nothing.
+    """
     module, _, name = event["function"].rpartition(".")
     target = getattr(importlib.import_module(module), name)
     match event["kind"], target:
+        case "rehearsal", FunctionTool():
+            return {"code_version": code_version}
+        case "call", FunctionTool() if event.get("approved_version", code_version) != code_version:
+            return {"changed": True}
         case "call", FunctionTool():
             try:
                 return {"result": _to_json(target.run(event["arguments"], ToolCall(**event["call"])))}

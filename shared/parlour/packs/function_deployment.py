@@ -3,6 +3,7 @@
 It has none of Parlour's environment, secrets or rights. Its variables are those of `functions/.env`.
 """
 
+import hashlib
 import io
 import subprocess
 import sys
@@ -16,12 +17,18 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra.errors import InvalidRequest, Misconfigured
+from parlour.infra.json_values import canonical_digest
 from parlour.packs.function_tools import FUNCTIONS_FOLDER, has_functions
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-_HANDLER = "from parlour.pack_functions.entry import handle as handler\n"
+#: The file that Lambda calls. It knows the version of the code beside it.
+_HANDLER_FILE = "handler.py"
+_HANDLER = """from functools import partial
+from parlour.pack_functions.entry import handle
+handler = partial(handle, code_version="{code_version}")
+"""
 _MAX_ZIP_BYTES = 50 * 1024 * 1024
 _TIMEOUT_SECONDS, _MEMORY_MB = 890, 512
 _MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
@@ -91,8 +98,7 @@ def _build_zip(folder: Path, architecture: str) -> bytes:
     with tempfile.TemporaryDirectory() as installed, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         if (folder / "requirements.txt").exists():
             _install_requirements(folder / "requirements.txt", Path(installed), architecture)
-        files = {**dict(_list_files(Path(installed))), **dict(_list_files(folder)), "handler.py": _HANDLER.encode()}
-        for name, content in sorted(files.items()):
+        for name, content in sorted(code_files(Path(installed), folder).items()):
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
@@ -100,6 +106,14 @@ def _build_zip(folder: Path, architecture: str) -> bytes:
         size = f"{buffer.tell():,} bytes zipped; Lambda takes {_MAX_ZIP_BYTES:,}"
         raise InvalidRequest(f"{folder} is too large with its requirements: {size}")
     return buffer.getvalue()
+
+
+def code_files(*folders: Path) -> dict[str, bytes]:
+    """Return the files of a function by path. The handler has the version of the others: a digest of them."""
+    files = {name: content for folder in folders for name, content in _list_files(folder)}
+    files.pop(_HANDLER_FILE, None)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return {**files, _HANDLER_FILE: _HANDLER.format(code_version=canonical_digest(digests)).encode()}
 
 
 def _list_files(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -18,7 +18,6 @@ from parlour.infra.errors import (
     DatabaseUnavailable,
     LeaseHeld,
     LeaseLost,
-    ModelError,
     OutcomeUnknown,
     UnknownTool,
 )
@@ -36,7 +35,7 @@ from parlour.tools.cancellable_endpoint import CancellableEndpoint
 from parlour.tools.effects import EndState
 from parlour.tools.registry import load_tools
 from parlour.tools.result import ToolResult, error_result
-from parlour.tools.rows import EndedCall, ToolCall
+from parlour.tools.rows import ClaimedCall, EndedCall, ToolCall
 from parlour.tools.run import Endpoint, ToolContext
 from parlour.tools.tool_definition import Tool
 
@@ -54,8 +53,8 @@ class DispatchDependencies[W]:
     wakeups        has the sweep look at a call again by the minute.
     principal_for  as whom a call runs: the session's user with the rights that they have now, for the named tool.
     callback_url   where a tool sends the result of a run that it answers later, awaited until then.
-    claim          for a call that is about to begin: the classification that its conversation had shown, and why the
-                   call must not run. Part of the transaction that leases the call.
+    claim          for a call that is about to begin: what it begins with. Part of the transaction that leases the
+                   call.
     """
 
     database: Database
@@ -67,24 +66,19 @@ class DispatchDependencies[W]:
     principal_for: Callable[[Transaction, ToolCall], Principal]
     callback_url: Callable[[Callback, datetime, datetime], str]
     clock: Callable[[], datetime]
-    claim: Callable[[Transaction, ToolCall, Tool | None, datetime], tuple[int, ModelError | None]] = (
-        lambda _tx, _call, _tool, _now: (0, None)
+    claim: Callable[[Transaction, ToolCall, Tool | None, datetime], ClaimedCall] = lambda _tx, _call, _tool, _now: (
+        ClaimedCall()
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _LeasedCall:
-    """A call that this worker has, under the token `call.run`; `tool` is None when the tenant has it no more.
-
-    shown_level  the highest classification that the conversation had shown.
-    refusal      why the call must not run.
-    """
+    """A call that this worker has, under the token `call.run`; `tool` is None when the tenant has it no more."""
 
     call: ToolCall
     tool: Tool | None
     principal: Principal
-    shown_level: int
-    refusal: ModelError | None
+    claimed: ClaimedCall
 
 
 def dispatch_call[W](
@@ -144,17 +138,17 @@ def _lease[W](
 
 def _with_tool[W](dependencies: DispatchDependencies[W], tx: Transaction, call: ToolCall) -> _LeasedCall:
     tool = next(iter(load_tools(tx, [call.name])), None)
-    shown_level, refusal = dependencies.claim(tx, call, tool, dependencies.clock())
-    return _LeasedCall(call, tool, dependencies.principal_for(tx, call), shown_level, refusal)
+    claimed = dependencies.claim(tx, call, tool, dependencies.clock())
+    return _LeasedCall(call, tool, dependencies.principal_for(tx, call), claimed)
 
 
 def _run_call[W](
     dependencies: DispatchDependencies[W], principal: Principal, leased: _LeasedCall, seconds_left: SecondsLeft
 ) -> None:
-    call, tool = leased.call, leased.tool
+    call, tool, claimed = leased.call, leased.tool, leased.claimed
     book = _DispatchedCallRecorder(dependencies, principal, call)
-    if leased.refusal is not None and call.state == "reserved":
-        book.end("failed", error_result(leased.refusal))
+    if claimed.refusal is not None and call.state == "reserved":
+        book.end("failed", error_result(claimed.refusal))
         return
     if tool is None:
         in_doubt = call.state == "running" and call.writes
@@ -178,7 +172,8 @@ def _run_call[W](
         connection=CancellableConnection(),
         team_id=call.team_id,
         entity_id=call.entity_id,
-        shown_level=leased.shown_level,
+        shown_level=claimed.shown_level,
+        approved_version=claimed.approved_version,
     )
     if call.cancelled_at:
         context.connection.cancel()

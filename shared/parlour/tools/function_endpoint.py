@@ -1,13 +1,24 @@
 """How tools are reached that are functions of a pack: by invoking the function that runs the tenant's code."""
 
 from parlour.infra import log
-from parlour.infra.errors import OutcomeUnknown, StillUnderWay, ToolCancelled, ToolFailed, ToolRefused, ToolTimedOut
+from parlour.infra.errors import (
+    ApprovalChanged,
+    OutcomeUnknown,
+    StillUnderWay,
+    ToolCancelled,
+    ToolFailed,
+    ToolRefused,
+    ToolTimedOut,
+)
 from parlour.infra.functions import FunctionFailed, FunctionNotCalled, FunctionTimedOut, PackFunctions
 from parlour.infra.json_values import JsonObject
 from parlour.tools.run import ToolContext
 from parlour.tools.tool_definition import FUNCTION_SCHEME, Tool
 
 _LOOKUP_SECONDS = 10
+
+#: A cold start and the import of the code.
+_REHEARSAL_SECONDS = 10
 
 
 class FunctionEndpoint:
@@ -17,11 +28,18 @@ class FunctionEndpoint:
         self._functions = functions
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
-        """Return the function's result; raises as `Endpoint`."""
+        """Return the function's result; raises as `Endpoint`. A rehearsal returns `{"code_version": …}`."""
         if context.connection.is_cancelled:
             raise ToolCancelled
+        if context.is_rehearsal:
+            seconds = min(_REHEARSAL_SECONDS, context.seconds_left())
+            return self._invoke(tool, _event(context, tool, "rehearsal"), seconds, writes=False)
         event: JsonObject = {**_event(context, tool, "call"), "arguments": arguments}
+        if context.approved_version:
+            event["approved_version"] = context.approved_version
         answer = self._invoke(tool, event, min(tool.max_wait_seconds, context.seconds_left()), writes=tool.writes)
+        if answer.get("changed"):
+            raise ApprovalChanged("The code of the tool changed since the question was asked; nothing was done.")
         if isinstance(refusal := answer.get("refusal"), str):
             raise ToolRefused(refusal[:1000])
         result = answer.get("result")

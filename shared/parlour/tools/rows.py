@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from parlour.infra.errors import ModelError
 from parlour.infra.json_values import JsonObject
 
 type CallState = Literal["reserved", "running", "done", "failed", "unknown"]
@@ -30,6 +31,20 @@ class UnfinishedHeavyCall:
 
     started_at: datetime
     run_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedCall:
+    """What a call begins with.
+
+    shown_level       the highest classification that the conversation had shown.
+    approved_version  the version of the tool's code when a person was asked.
+    refusal           why the call must not run.
+    """
+
+    shown_level: int = 0
+    approved_version: str = ""
+    refusal: ModelError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ class ToolContext:
     has_untrusted_text  whether the prompt shows text of others than the user and the tenant: what the call creates is
                      unverified, whatever rights the principal has.
     is_rehearsal     `write` leaves nothing behind: the call is only checked.
+    approved_version  the version of the tool's code when a person was asked about the call; "" for other tools.
     user_messages    what the user wrote last, two messages at most, oldest first.
     """
 
@@ -67,6 +68,7 @@ class ToolContext:
     shown_level: int = 0
     has_untrusted_text: bool = False
     is_rehearsal: bool = False
+    approved_version: str = ""
 
     def write[R](self, work: Callable[[Transaction], R]) -> R:
         """Run a tool's one transaction as the principal, and roll it back where the call is rehearsed."""

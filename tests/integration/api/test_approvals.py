@@ -49,7 +49,7 @@ def ask(feed: EventFeed, approver: str = "user", *, editable: bool = False) -> A
         )
         (tool,) = load_tools(tx, ["page"])
         arguments: Any = {"message": "clear the north side"}
-        asked = AskedCall(tool, arguments, call_id, feed.session_id, row.session_id, row.id, "web", 0)
+        asked = AskedCall(tool, "", arguments, call_id, feed.session_id, row.session_id, row.id, "web", 0)
         approval = approvals.new_approval(tx, asked, feed.now)
         approvals.ask(tx, approval)
     return approval

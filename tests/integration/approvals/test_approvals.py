@@ -315,7 +315,7 @@ def test_a_call_stays_refused_if_its_worker_died_before_it_ended_it(asking: Appr
     with asking.conversation.database.transaction(asking.conversation.tenant_id) as tx:  # the transaction of its lease
         call = tools_store.find_call(tx, approval.tool_call_id)
         assert call
-        assert approvals.claim(tx, call, None, asking.conversation.clock())[1]
+        assert approvals.claim(tx, call, None, asking.conversation.clock()).refusal
     asking.dispatch(approval)
     assert asking.runs == []
     assert "changed" in asking.run_result_turn()

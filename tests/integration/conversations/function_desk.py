@@ -20,6 +20,7 @@ from parlour.infra.postgres import Database
 from parlour.models.function_model import FunctionModel
 from parlour.packs import folder
 from parlour.packs.apply import apply
+from parlour.packs.function_deployment import code_files
 from parlour.packs.validate import validate
 from parlour.tenancy import bindings, roles, users
 from parlour.tools.function_endpoint import FunctionEndpoint
@@ -44,8 +45,9 @@ class SandboxFunctions:
         assert tenant == "salon"
         self.events.append(event)
         if self._sandbox is None:
-            code = FunctionCode(self.code, self.layers, "parlour.pack_functions.entry.handle")
-            self._sandbox = Sandbox(code, self.environment).__enter__()
+            for name, content in code_files(self.code).items():
+                (self.code / name).write_bytes(content)
+            self._sandbox = Sandbox(FunctionCode(self.code, self.layers), self.environment).__enter__()
         try:
             return self._sandbox.invoke(event, seconds)
         except HandlerFailed as error:

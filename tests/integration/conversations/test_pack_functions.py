@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from parlour.approvals.approvals import Answer
 from parlour.infra.postgres import Database
 from parlour.models import agent_loops
 from parlour.principal import Principal
+from parlour.tools.dispatch import dispatch_call
+from tests.approval_harness import ApprovalHarness
 from tests.conversation_harness import text_answer, tool_call
 from tests.integration.conversations.function_desk import FunctionDesk, open_function_desk
 
@@ -104,6 +107,49 @@ def test_a_function_killed_after_its_effect_is_looked_up_and_not_called_again(de
     assert desk.bookings() == ["A-1"]
     assert [event["kind"] for event in desk.functions.events] == ["call", "lookup"]
     assert desk.harness.query("SELECT state FROM tool_calls") == [("done",)]
+
+
+@pytest.fixture
+def asking(desk: FunctionDesk) -> ApprovalHarness:
+    """The same desk, whose bookings wait for the user's yes."""
+    desk.harness.query("UPDATE tools SET needs_approval = '\"always\"' WHERE name = 'book_appointment' RETURNING id")
+    desk.send("salon", "Tuesday at ten, please. I am Priya.")
+    desk.harness.model.script = [tool_call("book_appointment", **BOOK)]
+    return ApprovalHarness(desk.harness)
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_an_approved_call_runs_only_the_code_that_was_asked_about(
+    desk: FunctionDesk, asking: ApprovalHarness, is_changed: bool
+) -> None:
+    desk.run_turn()
+    approval = asking.latest()
+    asking.answer(asking.user_of(approval), approval, Answer("approve"))
+    if is_changed:
+        add_line(desk, "    diary = _read()", "    start = start.replace(hour=16)")
+        desk.functions.close()
+    endpoints = desk.make_dependencies().endpoints
+    dispatch_call(
+        replace(asking.make_dependencies(), endpoints=endpoints),
+        desk.harness.tenant_id,
+        approval.tool_call_id,
+        lambda: 900.0,
+    )
+    assert desk.bookings() == ([] if is_changed else ["A-1"])
+    state = ("failed", "changed") if is_changed else ("done", None)
+    assert desk.harness.query("SELECT state, code FROM tool_calls") == [state]
+    desk.harness.model.script = [tool_call("book_appointment", "again", **BOOK)]
+    desk.run_turn()
+    assert asking.latest().state == "asked"
+
+
+def test_a_function_that_cannot_load_raises_no_question(desk: FunctionDesk, asking: ApprovalHarness) -> None:
+    code = desk.functions.code / "appointments.py"
+    code.write_text(f"{code.read_text()}\nraise RuntimeError\n")
+    desk.harness.model.script.append(text_answer("I cannot book now."))
+    desk.run_turn()
+    assert desk.replies() == ["I cannot book now."]
+    assert desk.harness.query("SELECT id FROM approvals") == []
 
 
 def test_a_visitor_without_write_rights_does_not_reach_the_function(desk: FunctionDesk) -> None:
