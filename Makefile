@@ -5,11 +5,13 @@ BIN := .venv/bin
 STATE := .parlour
 ENVIRONMENT ?= staging
 DATABASE ?=
+SIZE ?= S
+ARCHITECTURE ?= arm64
 STACK ?= parlour-$(ENVIRONMENT)
 WORKERS ?= 2
 ROOM ?=
 PARAMETERS ?=
-DEPLOYED_WITH = Cloud=true $(if $(DATABASE),Database=$(DATABASE)) Environment=$(ENVIRONMENT) $(PARAMETERS)
+DEPLOYED_WITH = Cloud=true Architecture=$(ARCHITECTURE) $(if $(DATABASE),Database=$(DATABASE)) Environment=$(ENVIRONMENT) $(PARAMETERS)
 
 # The tests of a room: its folders of unit and integration tests, and those of the functions and APIs that carry its name.
 ROOM_TESTS = $(wildcard $(foreach room,$(ROOM),tests/unit/$(room) tests/integration/$(room) \
@@ -137,11 +139,13 @@ lock: $(DEV) $(NODE) ## pin every requirement again, with hashes (make lock UPGR
 build: $(DEV) $(SAM) $(CONSOLE) ## sam build for arm64 and x86_64; prints the layers' sizes
 	@$(BIN)/python -m local.package
 
-deploy: $(DEV) $(SAM) $(CONSOLE) ## deploy to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
-	@PATH="$(CURDIR)/$(STATE)/sam/bin:$$PATH" $(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
+deploy: $(DEV) $(SAM) $(CONSOLE) ## deploy to your AWS account (make deploy ENVIRONMENT=staging SIZE=S|M|L DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
+	@mkdir -p $(STATE)
+	@$(BIN)/python layers/preflight.py $(STACK) $(SIZE) $(DEPLOYED_WITH) > $(STATE)/parameters
+	@PATH="$(CURDIR)/$(STATE)/sam/bin:$$PATH" $(STATE)/sam/bin/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
 	@$(BIN)/python layers/compile.py .aws-sam/build
-	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides $(DEPLOYED_WITH) \
-		CodeHash=$$($(BIN)/python layers/hash.py $(DEPLOYED_WITH))
+	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides $$(cat $(STATE)/parameters) \
+		CodeHash=$$($(BIN)/python layers/hash.py $$(cat $(STATE)/parameters))
 	@$(BIN)/python layers/migrate.py $(STACK)
 
 ##@ Clean it

@@ -7,9 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import cfnlint  # type: ignore[import-untyped]
 import pytest
 from cfnlint.decode import cfn_yaml  # type: ignore[import-untyped]
 
+from layers.preflight import MAX_STACK_NAME, SIZES
 from parlour.api.event_stream import LIVE_TIMING
 from parlour.conversations.store import BURST_WINDOW
 from parlour.infra import settings
@@ -19,6 +21,10 @@ type Json = dict[str, Any]
 
 FUNCTIONS = sorted(path.parent.name for path in Path("functions").glob("*/handler.py"))
 NEEDS_THE_CLOUD = ("AWS::EC2::", "AWS::RDS::")
+
+#: Characters of what AWS makes of a resource beside the stack's name: a queue's URL, a secret's ARN, a database's host.
+AWS_NAMES = {"Queue": 78, "Secret": 76, "Cluster": 80, "Proxy": 80}
+
 ALLOWED_ACTIONS = {
     "ses:SendEmail",
     "bedrock:InvokeModel",
@@ -117,7 +123,38 @@ def allowed(template: Json, function: str, action: str) -> set[str]:
     granted = [
         resource for actions, resources in statements(template, function) if action in actions for resource in resources
     ]
-    return {resource["Fn::GetAtt"][0] for resource in granted if "Fn::GetAtt" in resource}
+    return set(references(granted)) & set(template["Resources"])
+
+
+def references(value: Any) -> Iterator[str]:
+    """Yield the names of the parameters and resources that a value refers to."""
+    if isinstance(value, dict):
+        for function, argument in value.items():
+            if function == "Ref":
+                yield str(argument).removesuffix(".Alias")
+            elif function == "Fn::GetAtt":
+                yield str(argument[0] if isinstance(argument, list) else argument.partition(".")[0])
+            elif function == "Fn::Sub":
+                text = argument if isinstance(argument, str) else argument[0]
+                yield from re.findall(r"\$\{(\w+)[.}]", text)
+            yield from references(argument)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from references(entry)
+
+
+def created_before(template: Json, name: str) -> set[str]:
+    """The resources that CloudFormation creates before the one of that name, by references and DependsOn."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        entry = template["Resources"][waiting.pop()]
+        needed = {*references(entry.get("Properties", {})), *_listed(entry.get("DependsOn", []))}
+        needed |= set(references(template["Globals"])) if entry["Type"] == "AWS::Serverless::Function" else set()
+        added = needed & set(template["Resources"]) - found
+        found |= added
+        waiting += added
+    return found
 
 
 def mappings(template: Json, function: str) -> dict[str, Json]:
@@ -156,7 +193,11 @@ def test_a_function_is_given_the_variables_that_its_settings_read(template: Json
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_may_read_its_secrets_and_no_others(template: Json, function: str) -> None:
     given = {
-        value["Fn::GetAtt"][0] for name, value in variables(template, function).items() if name.endswith("_SECRET")
+        reference
+        for name, value in variables(template, function).items()
+        if name.endswith("_SECRET")
+        for reference in references(value)
+        if reference in template["Resources"]
     }
     action = "secretsmanager:GetSecretValue"
     assert allowed(template, function, action) == GIVEN_LESS.get(function, {}).get(action, given)
@@ -348,7 +389,93 @@ def test_turns_come_one_at_a_time_and_only_failed_messages_come_again(template: 
 def test_what_only_the_cloud_can_do_hangs_on_a_condition(template: Json) -> None:
     for name, entry in template["Resources"].items():
         if entry["Type"].startswith(NEEDS_THE_CLOUD):
-            assert entry.get("Condition") in {"InCloud", "Steady"}, name
+            assert entry.get("Condition") in {"InCloud", "WithProxy"}, name
+
+
+def test_nothing_that_needs_the_schema_is_created_or_updated_before_it(template: Json) -> None:
+    for function in FUNCTIONS:
+        if "DATABASE_SECRET" in variables(template, function) and function != "migrate":
+            assert "Schema" in created_before(template, resource_name(function)), function
+    assert "Schema" in created_before(template, "ProxyTarget")  # a proxy waits until its role may sign in
+
+
+def test_the_schema_comes_after_all_that_its_migrations_and_its_answer_need(template: Json) -> None:
+    before = created_before(template, "Schema")
+    assert {"ClusterInstance", "DatabaseSecret", "DatabaseFromFunctions", "MigrateFunction", "MigrateLogs"} <= before
+    assert {"PrivateDefaultRoute", "PrivateSubnetARoutes", "PrivateSubnetBRoutes", "ObjectsEndpoint"} <= before
+    assert [name for name in before if name.endswith("Function")] == ["MigrateFunction"]
+    schema = template["Resources"]["Schema"]["Properties"]
+    assert schema["CodeHash"] == {"Ref": "CodeHash"}  # every release is a change, so every release is migrated
+    assert schema["ServiceTimeout"] > properties(template, "migrate")["Timeout"]
+
+
+def test_data_has_a_deletion_policy_and_a_failed_first_deployment_rolls_back(template: Json) -> None:
+    policies = {
+        name: (entry.get("DeletionPolicy"), entry.get("UpdateReplacePolicy"))
+        for name, entry in template["Resources"].items()
+        if entry["Type"] in {"AWS::S3::Bucket", "AWS::RDS::DBCluster"}
+    }
+    assert policies == {
+        "MediaBucket": ("RetainExceptOnCreate", "Retain"),
+        "FilesBucket": ("RetainExceptOnCreate", "Retain"),
+        "Cluster": ("Snapshot", "Snapshot"),
+    }
+    assert (
+        "DeletionProtection" not in template["Resources"]["Cluster"]["Properties"]
+    )  # layers/migrate.py switches it on
+
+
+def test_what_has_a_name_has_the_stacks_in_it(template: Json) -> None:
+    """Two stacks in one account and region do not meet."""
+    keys = {"Name", "FunctionName", "QueueName", "TopicName", "LogGroupName", "DBProxyName", "AlarmName"}
+    for name, entry in template["Resources"].items():
+        for key in keys & set(entry.get("Properties", {})):
+            value = entry["Properties"][key]
+            named_by_the_stack = {"AWS::StackName", *template["Resources"]}
+            assert named_by_the_stack & set(references(value)) or "${AWS::StackName}" in str(value), f"{name}: {key}"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_size_sets_parameters_that_the_template_allows(template: Json, size: str) -> None:
+    for name, value in SIZES[size].items():
+        parameter = template["Parameters"][name]
+        assert parameter["MinValue"] <= value <= parameter.get("MaxValue", value), name
+    assert SIZES["S"] == {name: template["Parameters"][name]["Default"] for name in SIZES["S"]}
+    assert SIZES[size]["OrchestratorConcurrency"] >= 2 * SIZES[size]["TurnConcurrency"]
+
+
+def test_the_databases_version_is_one_that_aws_offers(template: Json) -> None:
+    """cfn-lint's data says which versions of Aurora are deprecated: then choose a newer default."""
+    folder = Path(cfnlint.__file__).parent / "data/schemas/extensions/aws_rds_dbcluster"
+    version = template["Parameters"]["EngineVersion"]["Default"]
+    assert f'"{version}"' in (folder / "engine_version.json").read_text()
+    assert f'"{version}"' not in (folder / "engine_version_deprecated.json").read_text()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_an_environment_fits_into_lambda_with_the_longest_name_of_a_stack(template: Json, function: str) -> None:
+    """Lambda allows 4 KB. The longest name and region that AWS has, and what parameters and attributes come to."""
+    longest = {"AWS::StackName": "s" * MAX_STACK_NAME, "AWS::Region": "ap-southeast-99", "AWS::AccountId": "1" * 12}
+
+    def size(value: Any) -> int:
+        if isinstance(value, dict):
+            ((name, argument),) = value.items()
+            if name == "Fn::If":
+                return max(size(argument[1]), size(argument[2]))
+            if name == "Ref" and argument in template["Parameters"]:
+                return len(str(template["Parameters"][argument].get("Default", "")))
+            if name in {"Ref", "Fn::GetAtt"} and not str(argument).startswith("AWS::"):
+                (resource,) = references(value)
+                sizes = [more for kind, more in AWS_NAMES.items() if resource.endswith(kind)]
+                return MAX_STACK_NAME + (sizes[0] if sizes else 25)
+            if name == "Ref":
+                return len(longest[argument])
+            text = argument if isinstance(argument, str) else argument[0]
+            return len(re.sub(r"\$\{([\w:]+)[^}]*\}", lambda found: longest.get(found[1], "x" * 40), text))
+        return len(str(value))
+
+    environment = variables(template, function)
+    assert sum(len(name) + size(value) for name, value in environment.items()) <= 4096
 
 
 def test_inbound_is_outside_the_network_and_everything_with_a_database_is_inside(template: Json) -> None:

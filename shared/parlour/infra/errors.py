@@ -4,7 +4,7 @@
     ├── RetryError                    nobody: the queue delivers again
     │   ├── DatabaseUnavailable
     │   │   └── StatementTooSlow      not the database's absence: what was asked of it
-    │   ├── SchemaOutdated            the release is newer than the schema, for the minutes until it is migrated
+    │   ├── SchemaOutdated            the release is newer than the schema: its migrations are missing
     │   ├── QueueUnavailable
     │   ├── ObjectsUnavailable
     │   ├── SecretUnavailable
@@ -42,6 +42,7 @@
         │   └── KeyRefused            a provider refuses a key of the tenant
         ├── MigrationConflict
         │   └── DatabaseTooOld        made by a release before this one's first migration
+        ├── MigrationBlocked          a table that a migration changes stays locked
         ├── LeaseLost                 a newer worker took the session over: write nothing more
         ├── ProviderRejected          a provider refused the request itself; trying again cannot help
         │   └── WindowClosed          the user wrote too long ago for a channel to take free text
@@ -412,6 +413,12 @@ class DatabaseTooOld(MigrationConflict):
     """This database was made by an older release, which this one cannot migrate; deploy to a new database."""
 
     code = "database_too_old"
+
+
+class MigrationBlocked(OperatorError):
+    """A migration could not lock a table for minutes; end the transaction that holds it and deploy again."""
+
+    code = "migration_blocked"
 
 
 class LeaseLost(OperatorError):

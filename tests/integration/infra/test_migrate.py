@@ -1,5 +1,6 @@
 """Migrations go forward, once each, under a lock, and notice when history was rewritten."""
 
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -71,6 +72,18 @@ def test_two_at_once_apply_everything_once(cluster: Cluster, empty: str, now: da
 
 def test_what_ships_is_numbered_without_gaps() -> None:
     assert [migration.version for migration in list_migrations()] == list(range(1, len(list_migrations()) + 1))
+
+
+@pytest.mark.parametrize("migration", list_migrations()[43:], ids=lambda migration: migration.name)
+def test_the_release_before_runs_on_the_schema_and_no_lock_lasts_long(migration: Migration) -> None:
+    """From 0044 on, what takes away names the code that no longer needs it, and nothing scans a table under a lock."""
+    created = re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", migration.sql)
+    if re.search(r"DROP (TABLE|COLUMN)|\bRENAME\b|SET NOT NULL|ALTER COLUMN \w+ (SET DATA )?TYPE", migration.sql):
+        assert migration.needs_version, "say `-- needs code of NNNN`: the newest migration that code must know"
+    for table in re.findall(r"CREATE (?:UNIQUE )?INDEX \w+\s+ON (\w+)", migration.sql):
+        assert table in created, f"an index on {table} is built CONCURRENTLY after the deployment"
+    for table, constraint in re.findall(r"ALTER TABLE (\w+)\s+ADD CONSTRAINT ([^;]+)", migration.sql):
+        assert table in created or "NOT VALID" in constraint, f"{table}: add it NOT VALID, validate it in the next file"
 
 
 def test_visitors_of_before_their_retention_are_due_from_the_oldest_on(

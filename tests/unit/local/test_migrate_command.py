@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from layers import migrate as migrate_command
-from layers.migrate import MigrationFailed, main, migrate
+from layers.migrate import MigrationFailed, main, migrate, protect_from_deletion
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -35,9 +37,9 @@ def client(payload: object, *, failed: bool = False) -> tuple[Lambda, "LambdaCli
     return fake, cast("LambdaClient", fake)
 
 
-def test_the_names_of_what_was_applied_come_back() -> None:
-    fake, asked = client({"applied": ["0001_schema", "0002_approvals"]})
-    assert migrate(asked, "parlour-staging-migrate") == ["0001_schema", "0002_approvals"]
+def test_a_line_comes_back_for_each_migration_and_index() -> None:
+    fake, asked = client({"applied": ["0001_schema"], "indexed": ["titan-512"]})
+    assert migrate(asked, "parlour-staging-migrate") == ["applied 0001_schema", "indexed the vectors of titan-512"]
     assert fake.invoked == ["parlour-staging-migrate"]
 
 
@@ -45,6 +47,24 @@ def test_what_the_function_raised_is_said() -> None:
     _, asked = client({"errorType": "MigrationConflict", "errorMessage": "migration 0001 changed"}, failed=True)
     with pytest.raises(MigrationFailed, match="MigrationConflict: migration 0001 changed"):
         migrate(asked, "parlour-staging-migrate")
+
+
+def test_a_deployed_cluster_is_protected_from_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_aws():
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+        cloudformation, rds = boto3.client("cloudformation"), boto3.client("rds")
+        rds.create_db_cluster(
+            DBClusterIdentifier="c-1", Engine="aurora-postgresql", MasterUsername="o", ManageMasterUserPassword=True
+        )
+        outputs = {"ClusterId": {"Value": "c-1"}, "ApiId": {"Value": "a"}}
+        topic = {"Type": "AWS::SNS::Topic"}
+        cloudformation.create_stack(
+            StackName="parlour-staging",
+            TemplateBody=json.dumps({"Resources": {"AlarmTopic": topic}, "Outputs": outputs}),
+        )
+        protect_from_deletion(cloudformation, rds, "parlour-staging")
+        (cluster,) = rds.describe_db_clusters(DBClusterIdentifier="c-1")["DBClusters"]
+        assert cluster["DeletionProtection"]
 
 
 def test_the_command_needs_the_name_of_a_stack(capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +80,7 @@ def test_an_aws_that_cannot_be_asked_is_one_line(
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     assert main(["parlour-staging"]) == 1
-    assert capsys.readouterr().err.startswith("parlour: the database was not migrated: ")
+    assert capsys.readouterr().err.startswith("parlour: deployed, but the database is not finished: ")
 
 
 def test_the_command_is_more_patient_than_the_function() -> None:
