@@ -24,8 +24,8 @@ _PAUSE_SECONDS = 2.0
 def answer_request(request: Mapping[str, Any], act: Callable[[], Mapping[str, str]]) -> None:
     """Call `act` if a resource is created or updated, and tell CloudFormation how it went: the stack waits for that.
 
-    `act` returns the attributes that `Fn::GetAtt` reads. An error of `act` becomes the answer's reason. Deleting does nothing
-    and succeeds. The physical id stays the same, since a new one makes CloudFormation delete the resource of the old.
+    `act` returns the attributes that `Fn::GetAtt` reads. Its error becomes the answer's reason. Deleting does nothing
+    and succeeds. The physical id stays the same, since a new one makes CloudFormation delete the resource of the old one.
     Raises httpx2.HTTPError when no answer could be delivered; Lambda then repeats the event.
     """
     answer: dict[str, Any] = {
