@@ -25,7 +25,7 @@ def answer_request(request: Mapping[str, Any], act: Callable[[], Mapping[str, st
     """Call `act` if a resource is created or updated, and tell CloudFormation how it went: the stack waits for that.
 
     `act` returns the attributes that `Fn::GetAtt` reads. Its error becomes the answer's reason. Deleting does nothing
-    and succeeds. The physical id stays the same, since a new one makes CloudFormation delete the resource of the old one.
+    and succeeds. The physical id stays the same, because CloudFormation deletes the old id of a changed one.
     Raises httpx2.HTTPError when no answer could be delivered; Lambda then repeats the event.
     """
     answer: dict[str, Any] = {
