@@ -137,12 +137,12 @@ def counted(found: LinkedRecords) -> dict[str, int]:
 
 @pytest.mark.parametrize("relation", [*CATALOGUE, "invented"])
 def test_record_parents_names_the_parent_end_of_each_relation(yard: Yard, relation: str) -> None:
-    other = yard.next_to("task/T-2", relation)
+    linked = yard.next_to("task/T-2", relation)
     end = CATALOGUE[relation].parent_end if relation in CATALOGUE else "target"
 
     with yard.database.transaction(yard.library.principal) as tx:
         parents = [row.parent_id for row in tx.all(_PARENTS, ParentId, id=yard.focus)]
-    assert parents == {"source": [yard.focus], "target": [other], "neither": []}[end]
+    assert parents == {"source": [yard.focus], "target": [linked], "neither": []}[end]
 
 
 def test_the_record_reads_as_its_snapshot_does(yard: Yard) -> None:
