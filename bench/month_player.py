@@ -17,9 +17,8 @@ from bench.turn_rounds import Round
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
-from parlour.memory.consolidation import consolidation_job
 from parlour.memory.dependencies import MemoryDependencies
-from parlour.memory.extraction import extraction_job
+from parlour.memory.extraction import consolidation_job, extraction_job
 from parlour.memory.memory_job import MemoryJob
 from parlour.memory.summaries import summary_job
 from parlour.models.model import Model, ModelRequest, content_blocks

@@ -60,9 +60,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction, connector
 from parlour.infra.queries import Query
 from parlour.memory.archive import archive_job
-from parlour.memory.consolidation import consolidation_job
 from parlour.memory.dependencies import MemoryDependencies as MemoryServices
-from parlour.memory.extraction import extraction_job
+from parlour.memory.extraction import consolidation_job, extraction_job
 from parlour.memory.facts import shared_facts
 from parlour.memory.inspection import fact_edit
 from parlour.memory.inspection import user_memory as known

@@ -65,11 +65,10 @@ PURE = {
     "memory": {
         "agent_state/agent_state",
         "agent_state/record_changes",
-        "agent_state/state_limits",
         "agent_state/state_rendering",
         "agent_state/state_updates",
-        "episodes/episode_rows",
         "extraction/answer_check",
+        "extraction/episodes",
         "extraction/extraction_window",
         "extraction/model_answer",
         "extraction/prompt",

@@ -14,7 +14,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.jobs import work_due
 from parlour.jobs.dead_letters import DiscardResult
 from parlour.memory.archive import archive_job
-from parlour.memory.consolidation import silence_rules
+from parlour.memory.extraction import consolidation_job
 from parlour.memory.memory_job import MemoryJob
 from parlour.pulse.pulse import PulseJob as PulseOrder
 from parlour.pulse.writing import writing_job
@@ -80,12 +80,12 @@ def _forget(room: ErasureHarness, one: TracedConversation, *, dry_run: bool = Fa
 
 def age_conversations(conversation: ConversationHarness) -> None:
     """A long conversation falls silent; later its messages are old, and those of another that nobody gets to."""
-    talk = SilentConversation(conversation, silence_rules.MIN_TURNS + 1)
+    talk = SilentConversation(conversation, consolidation_job.MIN_TURNS + 1)
     said = talk.say("I live in Pune.")
     talk.add_episode("They live in Pune.", said)
     ErasureHarness(conversation).forget("fact", talk.add_fact("Pune", said, key="preference.town"))
     with conversation.database.transaction(conversation.tenant_id) as tx:
-        silence_rules.schedule_consolidation(tx, talk.session)
+        consolidation_job.schedule_consolidation(tx, talk.session)
     talk.fall_silent()
     episode = {"text": "They told that they live in Pune.", "messages": [22]}
     conversation.query("UPDATE tenants SET daily_cap_usd = 0 RETURNING 1")

@@ -13,9 +13,8 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import MemoryExtractorSettings, load_settings
 from parlour.memory.archive import archive_job
-from parlour.memory.consolidation import consolidation_job
 from parlour.memory.dependencies import MemoryDependencies
-from parlour.memory.extraction import extraction_job
+from parlour.memory.extraction import consolidation_job, extraction_job
 from parlour.memory.memory_job import MemoryJob, MemoryJobKind
 from parlour.memory.summaries import summary_job
 

@@ -30,7 +30,6 @@ from parlour.memory import job_scheduling
 from parlour.memory.agent_state import state_writer
 from parlour.memory.job_scheduling import DelayedJob
 from parlour.memory.recall import recall
-from parlour.memory.summaries import summary_request
 from parlour.notifications import notifications
 from parlour.principal import Principal
 from parlour.search.citation_numbers import NumberedSource, list_numbered_sources
@@ -132,7 +131,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
                 jobs += memory_writes.schedule_extraction(tx, running, now)
             recall.record_recalls(tx, turn.id, usage.recalled, now)
             state_writer.record_tool_changes(tx, lease.id, usage.record_changes, now)
-            if summary_job and summary_request.request_summary(tx, lease.id, now):
+            if summary_job and job_scheduling.request_summary(tx, lease.id, now):
                 jobs.append(summary_job)
             deliveries: list[PendingReply] = []
             sent_id = reply_id if answer.state != "stopped" else _end_stopped(tx, running, notice_id, notice, now)

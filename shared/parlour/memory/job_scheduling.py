@@ -13,6 +13,7 @@ from parlour.jobs import work_due
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
 from parlour.memory.memory_job import MemoryJob, MemoryJobKind
+from parlour.memory.summaries import store
 
 EXTRACTION_DELAY = timedelta(minutes=5)
 """How long a session's new turns wait for further ones before somebody looks through them."""
@@ -45,6 +46,15 @@ def jobs_for_new_turns(tenant_id: UUID, session_id: UUID, *, is_first: bool, unr
     if unread_turns >= MAX_WAITING_TURNS and unread_turns % MAX_WAITING_TURNS == 0:
         return [DelayedJob(order, 0.0)]
     return [DelayedJob(order, EXTRACTION_DELAY.total_seconds())] if is_first else []
+
+
+def request_summary(tx: Transaction, session_id: UUID, now: datetime) -> bool:
+    """Schedule a summary of the session's older turns; return False when one is due already.
+
+    The caller sends the job's message after the commit; if it is lost, the sweep repeats it. A job that waits after a
+    failure keeps its time.
+    """
+    return store.schedule_summary(tx, session_id, now + work_due.SWEEP_DELAY)
 
 
 def send_jobs(memory_queue: DelayedQueue, delayed_jobs: Sequence[DelayedJob]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
-from parlour.memory.consolidation import consolidation_job, silence_rules
 from parlour.memory.dependencies import MemoryDependencies
+from parlour.memory.extraction import consolidation_job
 from parlour.memory.memory_job import MemoryJob
 from tests.conversation_harness import ConversationHarness, text_answer
 from tests.integration.web_conversation import WebConversation
@@ -39,7 +39,7 @@ class SilentConversation(WebConversation):
         """A message and its turn, which is looked through at once."""
         message = super().say(text, *script)
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            silence_rules.schedule_consolidation(tx, self.session)
+            consolidation_job.schedule_consolidation(tx, self.session)
         return message
 
     def fall_silent(self, hours: float = 25) -> None:

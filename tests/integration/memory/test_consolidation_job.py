@@ -7,7 +7,7 @@ import pytest
 
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
-from parlour.memory.consolidation import silence_rules
+from parlour.memory.extraction import consolidation_job
 from tests.conversation_harness import ConversationHarness
 from tests.integration.memory.extraction_harness import proposed_fact
 from tests.integration.memory.silent_conversation import SilentConversation
@@ -17,12 +17,12 @@ NOTHING: JsonObject = {"facts": [], "episodes": []}
 
 @pytest.fixture
 def web_conversation(conversation: ConversationHarness) -> SilentConversation:
-    return SilentConversation(conversation, silence_rules.MIN_TURNS)
+    return SilentConversation(conversation, consolidation_job.MIN_TURNS)
 
 
 def mark(web_conversation: SilentConversation) -> None:
     with web_conversation.desk.database.transaction(web_conversation.desk.tenant_id) as tx:
-        silence_rules.schedule_consolidation(tx, web_conversation.session)
+        consolidation_job.schedule_consolidation(tx, web_conversation.session)
 
 
 def test_one_of_more_than_twenty_turns_is_looked_at_a_day_after_its_last_word(

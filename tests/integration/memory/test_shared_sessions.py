@@ -2,7 +2,7 @@
 
 from parlour.conversations.sessions import session_update
 from parlour.conversations.sessions.session_update import SessionUpdate
-from parlour.memory.consolidation import silence_rules
+from parlour.memory.extraction import consolidation_job
 from tests.conversation_harness import ConversationHarness, text_answer
 from tests.integration.memory.extraction_harness import ExtractionConversation, extraction_answer, proposed_fact
 from tests.integration.memory.silent_conversation import SilentConversation
@@ -70,7 +70,7 @@ def test_no_turn_that_was_open_is_consolidated(conversation: ConversationHarness
     whole = SessionUpdate(visibility="shared")
     with conversation.database.transaction(talk.visitor) as tx:
         session_update.update_session(talk.visitor, tx, talk.session, whole, conversation.clock())
-    for number in range(silence_rules.MIN_TURNS + 2):
+    for number in range(consolidation_job.MIN_TURNS + 2):
         talk.say(f"Line {number} of the talk.")
     with conversation.database.transaction(talk.visitor) as tx:
         session_update.update_session(
@@ -78,7 +78,7 @@ def test_no_turn_that_was_open_is_consolidated(conversation: ConversationHarness
         )
     talk.say("One more.")
     with conversation.database.transaction(conversation.tenant_id) as tx:
-        silence_rules.schedule_consolidation(tx, talk.session)
+        consolidation_job.schedule_consolidation(tx, talk.session)
     assert talk.due_rows("consolidation") == []
     talk.fall_silent()
     talk.run_consolidation()

@@ -3,7 +3,7 @@
 import pytest
 
 from parlour.infra.errors import ProviderUnavailable
-from parlour.memory.summaries import summary_request
+from parlour.memory import job_scheduling
 from parlour.memory.summaries.summary_job import FIRST_RETRY_DELAY
 from parlour.prompts.assembly.past_turn import WITHHELD_TEXT
 from tests.conversation_harness import ConversationHarness, search_call, text_answer
@@ -231,8 +231,8 @@ def anchors(web_conversation: LongConversation) -> list[tuple[object, ...]]:
 
 def test_whoever_wants_one_that_is_wanted_changes_nothing(web_conversation: LongConversation) -> None:
     with web_conversation.desk.database.transaction(web_conversation.desk.tenant_id) as tx:
-        assert summary_request.request_summary(tx, web_conversation.session, web_conversation.desk.clock())
-        assert not summary_request.request_summary(tx, web_conversation.session, web_conversation.desk.clock())
+        assert job_scheduling.request_summary(tx, web_conversation.session, web_conversation.desk.clock())
+        assert not job_scheduling.request_summary(tx, web_conversation.session, web_conversation.desk.clock())
     web_conversation.run_summary_job()
     assert not web_conversation.due_rows(), "there is nothing to take in"
 

@@ -4,6 +4,7 @@
 section 8.6 of the agent's specification; what Parlour adds is `summaries` (what an item rests on) and `promoted`.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -137,3 +138,47 @@ def restrict_to_records(state: AgentState, visible_handles: set[str]) -> AgentSt
 def _restrict_item(item: StateItem, visible_handles: set[str]) -> StateItem:
     related = tuple(one for one in item.related_entity_ids if one in visible_handles)
     return replace(item, related_entity_ids=related, promoted=item.promoted if item.promoted in visible_handles else "")
+
+
+def set_entities(state: AgentState, entities: Iterable[Entity]) -> AgentState:
+    """Return the notes with these records, the latest last; a name that is not given stays."""
+    known = {entity.id: entity for entity in state.current_understanding.entities}
+    for entity in entities:
+        previous = known.pop(entity.id, entity)
+        known[entity.id] = entity if entity.name else replace(entity, name=previous.name)
+    return _set_understanding(state, tuple(known.values())[-MAX_ENTITIES:], state.current_understanding.dependencies)
+
+
+def add_dependencies(state: AgentState, links: Iterable[Dependency]) -> AgentState:
+    """Return the notes with these links, the latest last."""
+    dependencies = tuple({**dict.fromkeys(state.current_understanding.dependencies), **dict.fromkeys(links)})
+    return _set_understanding(state, state.current_understanding.entities, dependencies[-MAX_DEPENDENCIES:])
+
+
+def remove_dependencies(state: AgentState, links: Sequence[Dependency]) -> AgentState:
+    """Return the notes without these links."""
+    dependencies = tuple(link for link in state.current_understanding.dependencies if link not in links)
+    return _set_understanding(state, state.current_understanding.entities, dependencies)
+
+
+def add_item(state: AgentState, new_item: StateItem) -> AgentState | None:
+    """Return the notes with a new item. If they are full, the item that was settled longest ago is removed; None when
+    all items are open."""
+    items = state.items
+    if len(items) >= MAX_ITEMS:
+        settled = [item for item in items if item.status != "active"]
+        if not settled:
+            return None
+        oldest = min(settled, key=lambda item: item.updated_at)
+        items = tuple(item for item in items if item is not oldest)
+    return replace(state, items=(*items, new_item))
+
+
+def next_item_id(state: AgentState) -> str:
+    """Return an id that no item has."""
+    taken = {item.id for item in state.items}
+    return next(name for number in range(1, len(taken) + 2) if (name := f"i{number}") not in taken)
+
+
+def _set_understanding(state: AgentState, entities: tuple[Entity, ...], links: tuple[Dependency, ...]) -> AgentState:
+    return replace(state, current_understanding=Understanding(entities, links))

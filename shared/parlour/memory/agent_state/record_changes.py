@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from parlour.infra.json_values import JsonObject
-from parlour.memory.agent_state import state_limits
+from parlour.memory.agent_state import agent_state
 from parlour.memory.agent_state.agent_state import (
     MAX_NAME_CHARS,
     AgentState,
@@ -57,13 +57,13 @@ def _apply_operation(state: AgentState, operation: RecordOperation, names: dict[
         case "link":
             ends = [_entity(handle, names) for handle in (operation.handle, operation.target)]
             link = Dependency(operation.handle, operation.target, operation.relation)
-            return state_limits.add_dependencies(state_limits.set_entities(state, ends), [link])
+            return agent_state.add_dependencies(agent_state.set_entities(state, ends), [link])
         case "unlink":
-            return state_limits.remove_dependencies(
+            return agent_state.remove_dependencies(
                 state, [Dependency(operation.handle, operation.target, operation.relation)]
             )
         case "create":
-            known = state_limits.set_entities(state, [_entity(operation.handle, names)])
+            known = agent_state.set_entities(state, [_entity(operation.handle, names)])
             open_items = [one for one in known.items if one.status == "active" and one.kind != "question"]
             words = set(title_words(names.get(operation.handle, "")))
             item = max(open_items, key=lambda one: jaccard_similarity(set(title_words(one.title)), words), default=None)
@@ -79,7 +79,7 @@ def _apply_operation(state: AgentState, operation: RecordOperation, names: dict[
             )
             return replace(known, items=tuple(made if one is item else one for one in known.items))
         case "update":
-            return state_limits.set_entities(state, [_entity(operation.handle, names)])
+            return agent_state.set_entities(state, [_entity(operation.handle, names)])
 
 
 def _entity(handle: str, names: dict[str, str]) -> Entity:

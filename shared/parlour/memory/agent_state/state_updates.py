@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from parlour.infra.json_values import Json, JsonObject
-from parlour.memory.agent_state import state_limits
+from parlour.memory.agent_state import agent_state
 from parlour.memory.agent_state.agent_state import (
     ITEM_KINDS,
     ITEM_STATUSES,
@@ -105,7 +105,7 @@ class _StateUpdate:
         if same is not None:
             self._patch_item(same, {**given, "title": same.title})
             return
-        name = str(given["id"]) if _ID.fullmatch(str(given.get("id", ""))) else state_limits.next_item_id(self.state)
+        name = str(given["id"]) if _ID.fullmatch(str(given.get("id", ""))) else agent_state.next_item_id(self.state)
         if any(one.id == name for one in self.state.items):
             raise _UpdateRejected("duplicate_id")
         item = StateItem(
@@ -119,7 +119,7 @@ class _StateUpdate:
             self._parse_related_handles(given),
             summaries=(self.summary_version,),
         )
-        self.state = state_limits.add_item(self.state, item) or self._reject_full()
+        self.state = agent_state.add_item(self.state, item) or self._reject_full()
 
     def _patch_item(self, item: StateItem, patch: JsonObject) -> None:
         """Change an item's texts and records. A model never decides what became of an item."""

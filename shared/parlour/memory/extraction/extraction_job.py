@@ -17,10 +17,16 @@ from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
 from parlour.jobs.work_due import SWEEP_DELAY, Attempts
 from parlour.memory import job_scheduling
-from parlour.memory.consolidation import silence_rules
 from parlour.memory.dependencies import MemoryDependencies
-from parlour.memory.episodes import episode_rows
-from parlour.memory.extraction import extraction_window, model_call, prompt, store, window_reading
+from parlour.memory.extraction import (
+    consolidation_job,
+    episodes,
+    extraction_window,
+    model_call,
+    prompt,
+    store,
+    window_reading,
+)
 from parlour.memory.extraction.answer_check import CheckedAnswer
 from parlour.memory.extraction.extraction_window import ExtractionWindow
 from parlour.memory.extraction.model_answer import ExtractionAnswer
@@ -146,7 +152,7 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         has_more = store.find_next_turns(tx, self.session_id, stretch.until_turn, 1) is not None
         if not has_more:
             self.complete(tx)
-            silence_rules.schedule_consolidation(tx, self.session_id)
+            consolidation_job.schedule_consolidation(tx, self.session_id)
         elif not stretch.is_full:
             self.reschedule(tx, job_scheduling.sweep_due_at(draft.drafted_at))
         return _WriteResult(len(kept) + new_episodes, has_more)
@@ -186,18 +192,18 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         for pair in store.find_similar_episodes(
             tx, session.scope, draft.drafted_at - _DUPLICATE_WINDOW, _MAX_DUPLICATE_DISTANCE, _MAX_COMPARED_EPISODES
         ):
-            if episode_rows.has_same_figures(pair.newer_text, pair.older_text):
+            if episodes.has_same_figures(pair.newer_text, pair.older_text):
                 store.merge_episodes(tx, pair.newer_id, pair.older_id)
         found = draft.checked_answer.episodes
         earlier = store.list_recent_episodes(tx, session.scope, _MAX_COMPARED_EPISODES) if found else []
         written = 0
         for episode, ids in zip(found, draft.episode_ids, strict=True):
-            like = episode_rows.find_similar(episode.text, earlier)
+            like = episodes.find_similar(episode.text, earlier)
             if like is not None:
                 store.merge_into_episode(tx, like, episode.message_ids, episode.until_at)
                 continue
-            row = episode_rows.context_row(episode.text, session.title, episode.until_at, session.classification)
+            row = episodes.context_row(episode.text, session.title, episode.until_at, session.classification)
             store.add_episode(tx, session.scope, self.session_id, episode, row, ids, draft.drafted_at)
-            earlier.append(episode_rows.StoredEpisode(ids[0], episode.text))
+            earlier.append(episodes.StoredEpisode(ids[0], episode.text))
             written += 1
         return written

@@ -1,6 +1,6 @@
-"""The prompts of extraction. Pure."""
+"""The prompts of extraction and of consolidation. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from parlour.memory.facts.fact import KnownFact
 from parlour.memory.facts.fact_keys import KEY_NAMESPACES, VOCABULARY
@@ -38,6 +38,17 @@ alone, complete, and nothing before or after it."""
 
 _MAX_KNOWN_FACTS = 60
 
+_CONSOLIDATION_RULES = """
+
+# This time
+The conversation is over for now, and this is the last time that anybody reads all of it. Note the facts that were \
+missed, and those that the whole makes surer than one line did; leave out what is known already as it stands.
+Give exactly one episode: in two to four sentences what the conversation was about, what came of it, what was agreed \
+or promised and what was left open, with the figures and names as the user wrote them; under "messages" the lines that \
+matter most to it."""
+
+_MAX_EPISODES = 20
+
 
 def system_prompt(agent_name: str) -> str:
     """Return the system prompt, which is the same for all conversations of an agent."""
@@ -55,6 +66,17 @@ def user_prompt(transcript: str, known_facts: Iterable[KnownFact]) -> str:
     ]
     told = "\n".join(f"- {one.key}: {one.value}" for one in live) or "- nothing"
     return f"# Known already\n{told}\n\n# Conversation\n{transcript}"
+
+
+def consolidation_system_prompt(agent_name: str) -> str:
+    """Return the system prompt of consolidation, which is the same for all conversations of an agent."""
+    return system_prompt(agent_name) + _CONSOLIDATION_RULES
+
+
+def consolidation_user_prompt(transcript: str, known_facts: Iterable[KnownFact], episode_texts: Sequence[str]) -> str:
+    """Return the user prompt of consolidation: interim episodes, known facts and the conversation."""
+    episodes = "\n".join(f"- {text}" for text in episode_texts[-_MAX_EPISODES:]) or "- nothing"
+    return f"# Noted on the way\n{episodes}\n\n{user_prompt(transcript, known_facts)}"
 
 
 def retry_prompt(problem: str) -> str:

@@ -1,15 +1,15 @@
-"""Queries of extraction: sessions, their unread turns, and episodes."""
+"""Queries of extraction and consolidation: sessions, their unread turns, and episodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.memory.episodes.episode_rows import StoredEpisode
 from parlour.memory.extraction.answer_check import NewEpisode
+from parlour.memory.extraction.episodes import StoredEpisode
 from parlour.memory.extraction.extraction_window import MessageLine
 from parlour.memory.facts.fact import MemoryScope
 from parlour.search.index.context_rows import RowDraft
@@ -83,6 +83,25 @@ class EpisodeSourceRow:
 
     message_ids: list[UUID]
     until_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SilentSession:
+    """A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after."""
+
+    last_active_at: datetime
+    consolidated_turn: int
+    turn_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class InterimEpisode:
+    """An episode that was noted on the way."""
+
+    id: UUID
+    text: str
+    recall_count: int
+    use_count: int
 
 
 def schedule_extraction(tx: Transaction, session_id: UUID, turn_number: int, due_at: datetime) -> TurnBacklog | None:
@@ -178,3 +197,31 @@ def merge_episodes(tx: Transaction, newer_id: UUID, older_id: UUID) -> None:
     if of is not None:
         merge_into_episode(tx, older_id, of.message_ids, of.until_at)
         tx.run(SQL["delete_episode"], id=newer_id)
+
+
+def schedule_consolidation(tx: Transaction, session_id: UUID, silence_period: timedelta, min_turns: int) -> bool:
+    """Return whether consolidation of the session is due at some time."""
+    return tx.run(SQL["schedule_consolidation"], session_id=session_id, silent=silence_period, turns=min_turns) > 0
+
+
+def find_silent_session(tx: Transaction, session_id: UUID) -> SilentSession | None:
+    """Return the session; None when it is gone or has other readers."""
+    return tx.first(SQL["find_silent_session"], SilentSession, session_id=session_id)
+
+
+def find_window_end(tx: Transaction, session_id: UUID, after_turn: int, limit: int) -> int:
+    """Return the number of the last turn of the next window; `after_turn` when no turn follows."""
+    found: int | None = tx.value(SQL["find_window_end"], session_id=session_id, after=after_turn, most=limit)
+    return found or after_turn
+
+
+def list_interim_episodes(tx: Transaction, session_id: UUID, message_ids: Sequence[UUID]) -> list[InterimEpisode]:
+    return tx.all(SQL["list_interim_episodes"], InterimEpisode, session_id=session_id, messages=list(message_ids))
+
+
+def replace_interim_episodes(tx: Transaction, episode_id: UUID, interim_ids: Sequence[UUID]) -> None:
+    tx.run(SQL["replace_interim_episodes"], episode_id=episode_id, ids=list(interim_ids))
+
+
+def mark_consolidated(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
+    tx.run(SQL["mark_consolidated"], session_id=session_id, until_turn=until_turn, now=now)

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.json_values import JsonObject
-from parlour.memory.episodes import episode_rows
-from parlour.memory.episodes.episode_rows import StoredEpisode
+from parlour.memory.extraction import episodes
 from parlour.memory.extraction.answer_check import CheckedAnswer, check_answer
+from parlour.memory.extraction.episodes import StoredEpisode
 from parlour.memory.extraction.extraction_window import ExtractionWindow, MessageLine, render_transcript
 from parlour.memory.extraction.model_answer import ExtractionAnswer, ProposedEpisode, ProposedFact
 from parlour.memory.extraction.prompt import retry_prompt, system_prompt, user_prompt
@@ -192,14 +192,14 @@ def test_entries_that_could_not_be_read_leave_a_row_each() -> None:
 
 def test_nearly_the_same_words_are_one_episode_and_other_figures_are_not() -> None:
     there = [StoredEpisode(UUID(int=1), "The user asked for an electrician in flat 402 on Friday.")]
-    assert episode_rows.find_similar("User asked for the electrician in flat 402, on Friday", there) == UUID(int=1)
+    assert episodes.find_similar("User asked for the electrician in flat 402, on Friday", there) == UUID(int=1)
     long = "The user asked for an electrician who looks at the fuses of the kitchen in flat"
-    assert episode_rows.find_similar(f"{long} 403", [StoredEpisode(UUID(int=1), f"{long} 402")]) is None
-    assert episode_rows.find_similar("The user asked for a plumber.", there) is None
+    assert episodes.find_similar(f"{long} 403", [StoredEpisode(UUID(int=1), f"{long} 402")]) is None
+    assert episodes.find_similar("The user asked for a plumber.", there) is None
 
 
 def test_an_episodes_row_begins_with_its_day() -> None:
-    row = episode_rows.context_row("The user moved.", "Site desk", START, 1)
+    row = episodes.context_row("The user moved.", "Site desk", START, 1)
     assert (row.kind, row.content, row.metadata["prefix_length"]) == ("episode", "[2026-03-01] The user moved.", 13)
 
 

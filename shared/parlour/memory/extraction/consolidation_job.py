@@ -18,17 +18,13 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
-from parlour.memory.consolidation import prompt, silence_rules, store
-from parlour.memory.consolidation.store import InterimEpisode
 from parlour.memory.dependencies import MemoryDependencies
-from parlour.memory.episodes import episode_rows
-from parlour.memory.extraction import extraction_window, model_call, window_reading
-from parlour.memory.extraction import store as conversations
+from parlour.memory.extraction import episodes, extraction_window, model_call, prompt, store, window_reading
 from parlour.memory.extraction.answer_check import CheckedAnswer, NewEpisode
 from parlour.memory.extraction.extraction_window import ExtractionWindow
 from parlour.memory.extraction.model_answer import ExtractionAnswer
 from parlour.memory.extraction.model_call import MemoryResponse
-from parlour.memory.extraction.store import ExtractionSession
+from parlour.memory.extraction.store import ExtractionSession, InterimEpisode, SilentSession
 from parlour.memory.facts import fact_merge
 from parlour.memory.facts import store as known
 from parlour.memory.facts.fact import KnownFact
@@ -37,6 +33,12 @@ from parlour.memory.memory_job import MemoryJob
 from parlour.memory.memory_policy import parse_memory_policy
 from parlour.search.index import scheduling
 
+#: A conversation without a new turn for so long is silent.
+SILENCE_PERIOD = timedelta(hours=24)
+
+#: Answered turns since the last consolidation. Extraction read a conversation with this many or fewer as a whole.
+MIN_TURNS = 20
+
 #: Turns that are gone through at once; of a longer conversation each such stretch has its episode.
 MAX_WINDOW_TURNS = 60
 
@@ -44,6 +46,18 @@ _RETRY_DELAY = timedelta(hours=24)
 
 #: Errors that another night does not mend: every model rejects the request, or our own code breaks.
 _PERMANENT_ERRORS = frozenset({ProviderRejected.code, "error"})
+
+
+def schedule_consolidation(tx: Transaction, session_id: UUID) -> None:
+    """Schedule consolidation for when the session has fallen silent, if it is long."""
+    store.schedule_consolidation(tx, session_id, SILENCE_PERIOD, MIN_TURNS)
+
+
+def consolidation_due_at(session: SilentSession | None) -> datetime | None:
+    """Return when the session may be consolidated; None when it is short or there is no such session."""
+    if session is None or session.turn_count <= MIN_TURNS:
+        return None
+    return session.last_active_at + SILENCE_PERIOD
 
 
 def run_consolidation(dependencies: MemoryDependencies, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
@@ -85,7 +99,7 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         """Lease the session if it is silent; when it is short, nothing is left to do."""
         if not LeasedMemoryJob.begin(self, tx):
             return False
-        ready_at = silence_rules.consolidation_due_at(store.find_silent_session(tx, self.session_id))
+        ready_at = consolidation_due_at(store.find_silent_session(tx, self.session_id))
         if ready_at is None:
             self.complete(tx)
         elif ready_at > self.dependencies.clock():
@@ -103,13 +117,13 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
-        silent, found = store.find_silent_session(tx, self.session_id), conversations.find_session(tx, self.session_id)
+        silent, found = store.find_silent_session(tx, self.session_id), store.find_session(tx, self.session_id)
         if attempts.failures >= MAX_FAILURES:
             log.count("MemoryGivenUp")
         elif silent and silent.turn_count and found and parse_memory_policy(found.memory_policy).max_facts:
             after = silent.consolidated_turn
             last = store.find_window_end(tx, self.session_id, after, next_window_size(silent.turn_count))
-            lines = conversations.read_lines(tx, self.session_id, after, last, found.classification)
+            lines = store.read_lines(tx, self.session_id, after, last, found.classification)
             stretch = ExtractionWindow(tuple(lines), last, is_full=silent.turn_count > MAX_WINDOW_TURNS)
             notes = store.list_interim_episodes(tx, self.session_id, [line.id for line in stretch.user_lines])
             return _ConsolidationInput(found, stretch, known.find_latest_facts(tx, found.scope), notes)
@@ -144,9 +158,9 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
             about = loaded.conversation
             messages = tuple(line.id for line in loaded.window.user_lines)
             whole = replace(told, message_ids=messages, origin="consolidated")
-            row = episode_rows.context_row(told.text, about.title, told.until_at, about.classification)
-            conversations.add_episode(tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at)
-            store.merge_into_episode(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
+            row = episodes.context_row(told.text, about.title, told.until_at, about.classification)
+            store.add_episode(tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at)
+            store.replace_interim_episodes(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
             scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
         store.mark_consolidated(tx, self.session_id, loaded.window.until_turn, draft.drafted_at)
         if not loaded.window.is_full:
@@ -176,12 +190,12 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         if not loaded.window.user_lines:
             return MemoryResponse(window_reading.NO_PROPOSALS)
         agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
-        question = prompt.user_prompt(
+        question = prompt.consolidation_user_prompt(
             extraction_window.render_transcript(loaded.window, agent),
             loaded.known_facts,
             [note.text for note in loaded.interim_episodes],
         )
-        asked = window_reading.extraction_request(prompt.system_prompt(agent), question, "quality")
+        asked = window_reading.extraction_request(prompt.consolidation_system_prompt(agent), question, "quality")
         return model_call.request_answer(self.dependencies, self.principal, routing, asked, seconds_left)
 
 

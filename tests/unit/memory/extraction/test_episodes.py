@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from parlour.memory.episodes.episode_rows import StoredEpisode, find_similar, has_same_figures
+from parlour.memory.extraction.episodes import StoredEpisode, find_similar, has_same_figures
 
 
 def test_what_differs_in_a_figure_is_another_one() -> None:

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from parlour.memory.consolidation import silence_rules
-from parlour.memory.consolidation.consolidation_job import MAX_WINDOW_TURNS, next_window_size
-from parlour.memory.consolidation.store import SilentSession
+from parlour.memory.extraction import consolidation_job
+from parlour.memory.extraction.consolidation_job import MAX_WINDOW_TURNS, next_window_size
+from parlour.memory.extraction.store import SilentSession
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 ONE, OTHER = UUID(int=1), UUID(int=2)
@@ -15,16 +15,16 @@ ONE, OTHER = UUID(int=1), UUID(int=2)
 
 @pytest.mark.parametrize(
     ("turns", "ready_at"),
-    [(silence_rules.MIN_TURNS, None), (silence_rules.MIN_TURNS + 1, NOW + timedelta(hours=24)), (0, None)],
+    [(consolidation_job.MIN_TURNS, None), (consolidation_job.MIN_TURNS + 1, NOW + timedelta(hours=24)), (0, None)],
 )
 def test_a_conversation_of_more_than_twenty_turns_is_ready_a_day_after_its_last_word(
     turns: int, ready_at: datetime | None
 ) -> None:
-    assert silence_rules.consolidation_due_at(SilentSession(NOW, 4, turns)) == ready_at
+    assert consolidation_job.consolidation_due_at(SilentSession(NOW, 4, turns)) == ready_at
 
 
 def test_one_that_is_gone_or_that_others_read_is_never_ready() -> None:
-    assert silence_rules.consolidation_due_at(None) is None
+    assert consolidation_job.consolidation_due_at(None) is None
 
 
 @pytest.mark.parametrize(("turns", "next_"), [(0, 0), (21, 21), (60, 60), (61, 31), (120, 60), (130, 44)])

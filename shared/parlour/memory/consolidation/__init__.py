@@ -1,1 +1,0 @@
-"""What lasts of a long conversation that has fallen silent, written down by the better model."""
