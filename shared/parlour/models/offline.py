@@ -22,7 +22,7 @@ from parlour.models.model import (
 )
 from parlour.models.model_routing import OFFLINE_PROVIDER
 from parlour.models.offline_quotes import choose_quotes, find_listed_type, list_records
-from parlour.models.words import content_words, vocabulary
+from parlour.text.words import content_words, word_list
 
 #: The one tool that it calls.
 SEARCH = "search_knowledge"
@@ -46,10 +46,10 @@ _ABOUT_ITSELF = (
 )
 _ASKS_ABOUT_IT = re.compile(r"\b(?:what|how) can you (?:do|help)\b", re.IGNORECASE)
 
-_THANKS = vocabulary(
+_THANKS = word_list(
     "thanks thank thx danke dankeschön merci gracias obrigado obrigada dhanyavad shukriya धन्यवाद शुक्रिया आभार நன்றி"
 )
-_COURTESIES = _THANKS | vocabulary(
+_COURTESIES = _THANKS | word_list(
     "hi hello hey dear sir madam team good morning afternoon evening night ok okay great bye hallo guten tag morgen"
     " abend bonjour bonsoir salut hola buenos buenas días tardes namaste नमस्ते नमस्कार வணக்கம்"
 )
@@ -136,7 +136,7 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
 
 def _fixed_answer(question: str, is_first: bool) -> str:
     """Return what is answered without a search: to thanks, a greeting, or a question about the model; "" for others."""
-    words = {word.lower() for word in content_words(question)}
+    words = {word for word in content_words(question) if any(map(str.isalnum, word))}
     if words & _THANKS and "?" not in question and len(question.split()) <= _MAX_THANKS_WORDS:
         return _WELCOME
     if words <= _COURTESIES and (words or is_first):
@@ -182,7 +182,8 @@ def _quoted(question: str, results: list[JsonObject], listed: str | None) -> str
         return "\n".join(lines)
     if all(result.get("is_error") for result in results):
         return _BROKEN
-    return _NOTHING.format(about=", ".join(content_words(question)[:_MAX_REPEATED_WORDS]) or "this")
+    asked = dict.fromkeys(word.strip("\"'()?!.,;:\u0964") for word in question.split() if content_words(word))
+    return _NOTHING.format(about=", ".join([*asked][:_MAX_REPEATED_WORDS]) or "this")
 
 
 def _documents(results: list[JsonObject]) -> list[JsonObject]:

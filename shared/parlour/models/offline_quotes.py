@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from parlour.infra.json_values import JsonObject
-from parlour.models.words import Sentence, family, sentences, stems
+from parlour.text.quotable_sentences import Sentence, quotable_sentences
+from parlour.text.words import stems
 
 _MAX_QUOTE_CHARS = 480
 _MAX_PASSAGE_CHARS = 800
@@ -40,6 +41,57 @@ _WANTED = (
 #: A sentence that begins so is about the one before it.
 _REFERS_BACK = re.compile(r"(?:It|They|Both|This|These|That|Those|He|She|Then)\b")
 _LIST_WORDS = re.compile(r"\b(?:which|what|list|show|name|all|any|how many)\b", re.IGNORECASE)
+
+#: Everyday words that a question and its answer often put differently; the first of each names the others.
+_SYNONYMS = (
+    "wide width broad",
+    "long length duration last",
+    "deep depth",
+    "high height tall",
+    "heavy weigh weight",
+    "old age",
+    "far distance away",
+    "large size big area",
+    "cost price charge fee amount",
+    "pay payable paid owe owed",
+    "late delay overdue",
+    "start begin begun commence open",
+    "finish complete end finished",
+    "owner responsible keeper own looks charge manager",
+    "phone telephone mobile",
+    "buy purchase bought",
+    "least minimum lowest smallest below",
+    "most maximum highest limit cap",
+    "move shift postpone",
+    "cancel terminate",
+    "holiday vacation leave",
+    "day daily",
+    "keep retain retention withhold withheld",
+    "hurt injure accident",
+    "send deliver ship",
+    "employee staff personnel",
+    "choose decide select decision chosen",
+    "lead leader run chair",
+)
+#: Endings by which words of one root differ after stemming: settled and settlement.
+_ROOT_ENDINGS = (
+    "ement",
+    "ment",
+    "ation",
+    "ition",
+    "ion",
+    "ance",
+    "ence",
+    "ity",
+    "th",
+    "or",
+    "er",
+    "ly",
+    "al",
+    "y",
+    "i",
+    "e",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +137,7 @@ def choose_quotes(question: str, documents: Sequence[JsonObject]) -> list[Quote]
     more. Of sentences that share the same, the search's first comes first. Where no sentence shares enough, the passage
     that the search found first is quoted; nothing, where that one is about something else.
     """
-    wanted = _families(question)
+    wanted = synonym_groups(question)
     candidates, counts = _candidates(wanted, documents)
     if not candidates:
         return []
@@ -105,7 +157,7 @@ def choose_quotes(question: str, documents: Sequence[JsonObject]) -> list[Quote]
         return math.fsum(weights[word] for word in shared) / total if total else 0.0
 
     if passage and part_shared(best.shared) < _MIN_OF_QUESTION:
-        return [passage] if part_shared(wanted & _families(passage.text)) >= _MIN_RELEVANT else []
+        return [passage] if part_shared(wanted & synonym_groups(passage.text)) >= _MIN_RELEVANT else []
     chosen: list[Quote] = []
     for one in ranked[:_MAX_QUOTES]:
         is_near = score(one) >= _MIN_OF_BEST * score(best) and len(one.shared) >= min(2, len(best.shared))
@@ -119,11 +171,11 @@ def _candidates(wanted: set[str], documents: Sequence[JsonObject]) -> tuple[list
     found: dict[Quote, _Candidate] = {}
     counts = Counter[str]()
     for number, about, sentence, before in _read(documents):
-        own = _families(sentence.text)
+        own = synonym_groups(sentence.text)
         counts.update(own)
         if wanted & own:
             quote = Quote(_shorten(f"{before} {sentence.text}", _MAX_QUOTE_CHARS), number)
-            shared = wanted & (own | about | _families(sentence.heading))
+            shared = wanted & (own | about | synonym_groups(sentence.heading))
             found[quote] = _Candidate(quote, frozenset(shared))
     return list(found.values()), counts
 
@@ -131,11 +183,11 @@ def _candidates(wanted: set[str], documents: Sequence[JsonObject]) -> tuple[list
 def _read(documents: Sequence[JsonObject]) -> Iterator[tuple[int, set[str], Sentence, str]]:
     """Yield each sentence with its document's number and words, and the sentence before it that it refers to, or ""."""
     for entry in documents:
-        about, number = _families(f"{entry.get('title', '')} {entry.get('metadata', '')}"), entry.get("n")
+        about, number = synonym_groups(f"{entry.get('title', '')} {entry.get('metadata', '')}"), entry.get("n")
         if not isinstance(number, int):
             continue
         before = ""
-        for sentence in sentences(str(entry.get("contents", ""))):
+        for sentence in quotable_sentences(str(entry.get("contents", ""))):
             yield number, about, sentence, before if _REFERS_BACK.match(sentence.text) else ""
             before = sentence.text
 
@@ -143,7 +195,7 @@ def _read(documents: Sequence[JsonObject]) -> Iterator[tuple[int, set[str], Sent
 def _first_passage(documents: Sequence[JsonObject]) -> Quote | None:
     """Return the text of the first document that says something, without its headings."""
     for entry in documents:
-        number, texts = entry.get("n"), [one.text for one in sentences(str(entry.get("contents", "")))]
+        number, texts = entry.get("n"), [one.text for one in quotable_sentences(str(entry.get("contents", "")))]
         if isinstance(number, int) and texts:
             return Quote(_shorten(" ".join(texts), _MAX_PASSAGE_CHARS), number)
     return None
@@ -158,5 +210,14 @@ def _plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
-def _families(text: str) -> set[str]:
-    return set(map(family, stems(text)))
+def synonym_groups(text: str) -> set[str]:
+    """Return what the words of a text share with related words: settled and settlement, wide and width."""
+    return {_GROUPS.get(root, root) for root in map(_root, stems(text))}
+
+
+def _root(stem: str) -> str:
+    ending = next((ending for ending in _ROOT_ENDINGS if stem.endswith(ending) and len(stem) - len(ending) >= 4), "")
+    return stem.removesuffix(ending)
+
+
+_GROUPS = {_root(stem): line.split()[0] for line in _SYNONYMS for word in line.split() for stem in stems(word)}

@@ -1,7 +1,7 @@
 import pytest
 
 from parlour.infra.json_values import JsonObject
-from parlour.models.offline_quotes import Quote, choose_quotes, find_listed_type, list_records
+from parlour.models.offline_quotes import Quote, choose_quotes, find_listed_type, list_records, synonym_groups
 
 
 def document(number: int, contents: str, **more: str) -> JsonObject:
@@ -63,3 +63,25 @@ def test_records_of_the_type_that_is_asked_for_are_listed_once_each() -> None:
         Quote("Task T-1, dig: due 2026-03-04.", 3),
         Quote("Task T-2, paint: due 2026-03-06.", 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("word", "related"),
+    [
+        ("payments", "payment"),
+        ("certified", "certify"),
+        ("defects-liability", "defect"),
+        ("wide", "width"),
+        ("owe", "pays"),
+        ("late", "delay"),
+        ("settled", "settlement"),
+        ("injured", "injuries"),
+    ],
+)
+def test_related_words_are_in_one_synonym_group(word: str, related: str) -> None:
+    assert synonym_groups(word) & synonym_groups(related)
+
+
+@pytest.mark.parametrize(("word", "unrelated"), [("steel", "steer"), ("crane", "crack"), ("2.5", "25")])
+def test_words_that_only_look_alike_are_in_different_groups(word: str, unrelated: str) -> None:
+    assert not synonym_groups(word) & synonym_groups(unrelated)

@@ -30,9 +30,8 @@ from parlour.memory.extraction.extraction_window import ExtractionWindow, Messag
 from parlour.memory.facts import explicit_facts
 from parlour.memory.facts.fact import UserMessage
 from parlour.models import offline_quotes
-from parlour.models import words as model_words
 from parlour.prompts.assembly import recap, segment
-from parlour.text import document_sections, token_counter
+from parlour.text import document_sections, quotable_sentences, token_counter
 from parlour.text.email_headers import EmailOrigin
 
 type Reader = Callable[[str], object]
@@ -94,7 +93,7 @@ READERS: dict[str, Reader] = {
     "count_plain_tokens": token_counter.count_plain_tokens,
     "offline question": lambda text: offline_quotes.choose_quotes(text, [{"n": 1, "title": "", "text": "A 5."}]),
     "offline document": _quote_document,
-    "offline sentences": model_words.sentences,
+    "offline sentences": quotable_sentences.quotable_sentences,
 }
 
 
