@@ -6,7 +6,7 @@ one short query per tenant and look, not a hundred.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -20,8 +20,12 @@ from parlour.conversations import event_feed
 from parlour.infra import log
 from parlour.infra.errors import ParlourError, TooManyFollowers
 
-#: Seconds between two looks.
+#: Seconds between two looks for a follower whose last event is new: others follow soon, such as words of a reply.
 LOOK_INTERVAL = 0.1
+
+#: Seconds between two looks for a follower that had no event for _QUIET_AFTER seconds.
+QUIET_LOOK_INTERVAL = 0.5
+_QUIET_AFTER = 2.0
 
 #: Seconds after a look that failed, until the next.
 _PAUSE_AFTER_FAILURE = 1.0
@@ -35,11 +39,17 @@ _RETRY_AFTER = 5
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    """A follower that has a session's events up to a number."""
+    """A follower that has a session's events up to a number.
+
+    since      when it began to wait, after its last event, by the event loop's clock.
+    next_look  when its session is looked at next.
+    """
 
     tenant_id: UUID
     session_id: UUID
     number: int
+    since: float
+    next_look: float
     has_news: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -73,7 +83,8 @@ class FeedWatch:
 
     async def wait(self, tenant_id: UUID, session_id: UUID, number: int, seconds: float) -> int:
         """Return the number of the session's newest event once it is above `number`; else `number`, after `seconds`."""
-        waiter = _Waiter(tenant_id, session_id, number)
+        now = asyncio.get_running_loop().time()
+        waiter = _Waiter(tenant_id, session_id, number, now, now + LOOK_INTERVAL)
         self._waiters.add(waiter)
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
@@ -89,14 +100,18 @@ class FeedWatch:
         try:
             await asyncio.sleep(LOOK_INTERVAL)
             while self._waiters:
-                is_done = await self._look_once()
+                now = asyncio.get_running_loop().time()
+                due = [waiter for waiter in self._waiters if waiter.next_look <= now]
+                is_done = await self._look_once(due) if due else True
+                for waiter in due:
+                    is_quiet = now - waiter.since >= _QUIET_AFTER
+                    waiter.next_look = now + (QUIET_LOOK_INTERVAL if is_quiet else LOOK_INTERVAL)
                 await asyncio.sleep(LOOK_INTERVAL if is_done else _PAUSE_AFTER_FAILURE)
         finally:
             self._looking = None
 
-    async def _look_once(self) -> bool:
+    async def _look_once(self, waiters: Sequence[_Waiter]) -> bool:
         """Wake the waiters whose sessions have news. Return False when the database could not be read."""
-        waiters = list(self._waiters)
         self._query_ended = ended = asyncio.Event()
         try:
             newest = await run_in_threadpool(self._read_newest, waiters)

@@ -1,6 +1,6 @@
 """How the worker that runs a turn learns that it is to end (docs/decisions/0061).
 
-The request is a column of the turn. The worker reads it with every write of the turn and, in between, ten times a
+The request is a column of the turn. The worker reads it with every write of the turn and, in between, four times a
 second while a model or a tool outside of Parlour is waited for. The turn then ends with what it has.
 """
 
@@ -13,8 +13,8 @@ from parlour.infra import log
 from parlour.infra.errors import RetryError
 from parlour.tools.cancellable_connection import CancellableConnection
 
-_LOOK_SECONDS = 0.1
-"""Between two looks into the database. With the pauses of streams and reads, a stop takes less than 300 ms."""
+#: Between two looks into the database. With the pauses of streams and reads, a stop takes less than half a second.
+_LOOK_SECONDS = 0.25
 
 _PAUSE_SECONDS = 0.05
 """Between two looks at a read that runs, and the longest piece of a pause between two attempts."""
@@ -42,7 +42,7 @@ class TurnStop:
         self._next_look = self._clock() + _LOOK_SECONDS
 
     def is_requested(self) -> bool:
-        """Whether somebody wants the turn to end; for who waits. Reads the row, at most every 100 milliseconds."""
+        """Whether somebody wants the turn to end; for who waits. Reads the row, at most every 250 milliseconds."""
         if self.cause is None and self._clock() >= self._next_look:
             try:
                 self.record(self._find_cause())

@@ -55,6 +55,21 @@ def test_all_followers_wait_for_one_look_and_only_those_with_news_are_woken(
     assert looks <= 2 * 6, "one look for each tenant and interval"
 
 
+def test_a_silent_session_is_looked_at_less_often_until_its_next_event(
+    counted: Database, feed: EventFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_watch, "_QUIET_AFTER", 2 * LOOK_INTERVAL)
+    feed.add_turn(("text_delta", {"text": "One"}), DONE_EVENT)
+    watch = FeedWatch(DatabasePool(lambda: counted))
+
+    async def follow(seconds: float) -> int:
+        async with watch.follow():
+            return await watch.wait(feed.tenant_id, feed.session_id, 2, seconds)
+
+    assert asyncio.run(follow(20 * LOOK_INTERVAL)) == 2
+    assert counted.statements.by_name["conversations.find_newest_numbers"] <= 3 + 4
+
+
 @pytest.mark.parametrize("is_cancelled", [False, True])
 def test_the_last_follower_waits_for_the_query_under_way_and_no_longer(
     counted: Database, feed: EventFeed, is_cancelled: bool

@@ -210,7 +210,7 @@ def test_the_stream_resumes_after_the_last_event_that_was_seen(visit: VisitorSes
     assert (future.status_code, "number 3" in future.json()["error"]["message"]) == (422, True)
 
 
-def test_session_says_whether_a_turn_runs_or_is_about_to(visit: VisitorSession, feed: EventFeed) -> None:
+def test_a_session_is_busy_while_a_turn_runs_or_is_about_to(visit: VisitorSession, feed: EventFeed) -> None:
     feed.add_turn(DONE_EVENT)
     assert visit.get("").json()["has_open_turn"] is False
     visit.send("And now?")

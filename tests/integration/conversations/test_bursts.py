@@ -16,7 +16,7 @@ from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta
 from tests.conversation_harness import ConversationHarness, search_call
 
 TEXTS = ("one", "two", "three", "four", "five")
-_STOP_LOOK_SECONDS = 0.15
+_STOP_LOOK_SECONDS = 0.3
 
 
 @dataclass

@@ -369,21 +369,24 @@ class TestSweeping:
                 work_due.schedule(tx, "session", one, sweep_harness.desk.clock.now + index * timedelta(seconds=1))
         return ids
 
-    def test_more_than_fits_is_said_and_the_next_goes_on(
+    def test_batches_are_done_until_nothing_is_due(
         self, sweep_harness: SweepHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(sweeping, "MAX_ITEMS", 3)
-        self.make_due(sweep_harness, 5)
-        assert sweep_harness.sweep() == SweepResult(0, 3, 0, has_more=True)
-        assert "SweepBehind" in capsys.readouterr().out
-        assert sweep_harness.sweep(timedelta()) == SweepResult(0, 2, 0, has_more=False)
+        monkeypatch.setattr(sweeping, "BATCH_SIZE", 3)
+        self.make_due(sweep_harness, 8)
+        assert sweep_harness.sweep() == SweepResult(0, 8, 0, has_more=False)
         assert "SweepBehind" not in capsys.readouterr().out
 
-    def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, sweep_harness: SweepHarness) -> None:
+    def test_nothing_new_is_begun_when_the_time_is_nearly_over_and_the_next_sweep_goes_on(
+        self, sweep_harness: SweepHarness, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         self.make_due(sweep_harness, 5)
         sweep_harness.desk.clock.now += SWEEP_DELAY
-        left = iter([60.0, 11.0, 9.0])
-        assert sweep(sweep_harness.make_dependencies(), lambda: next(left)) == SweepResult(0, 2, 0, has_more=True)
+        seconds_left = iter([60.0, 60.0, 11.0, 9.0, 9.0])
+        result = sweep(sweep_harness.make_dependencies(), lambda: next(seconds_left))
+        assert result == SweepResult(0, 2, 0, has_more=True)
+        assert "SweepBehind" in capsys.readouterr().out
+        assert sweep_harness.sweep(timedelta()) == SweepResult(0, 3, 0, has_more=False)
 
     def test_two_at_once_wake_once(self, sweep_harness: SweepHarness, open_database: Callable[[], Database]) -> None:
         sweep_harness.desk.send_whatsapp("How wide is the crack?")
@@ -501,6 +504,19 @@ class TestPassingEvents:
         left = desk.query("SELECT kind FROM events ORDER BY number")
         assert left == [one for one in kinds if one not in {("text_delta",), ("agent_state",), ("context_usage",)}]
         assert desk.query("SELECT 1 FROM work_due WHERE kind = 'event_retention'") == []
+
+    def test_of_a_tenant_that_talks_all_day_are_looked_at_once_an_hour(self, sweep_harness: SweepHarness) -> None:
+        desk = sweep_harness.desk
+        visitor = desk.create_visitor()
+        session_id = desk.find_session(visitor)
+        for _ in range(2):
+            desk.send_web(visitor, session_id, "How wide is the crack?")
+            sweep_harness.answer()
+            desk.clock.now += 20 * MINUTE
+        desk.clock.now += DAY - 30 * MINUTE  # the first turn's events are old, the second's nearly
+        sweep_harness.sweep()
+        ((due_at,),) = desk.query("SELECT due_at FROM work_due WHERE kind = 'event_retention'")
+        assert due_at >= desk.clock.now + 59 * MINUTE
 
     def test_of_an_open_turn_stays_and_is_looked_at_again(self, sweep_harness: SweepHarness) -> None:
         desk = sweep_harness.desk
