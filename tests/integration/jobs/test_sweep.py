@@ -516,6 +516,7 @@ class TestPassingEvents:
         desk.clock.now += DAY - 30 * MINUTE  # the first turn's events are old, the second's nearly
         sweep_harness.sweep()
         ((due_at,),) = desk.query("SELECT due_at FROM work_due WHERE kind = 'event_retention'")
+        assert isinstance(due_at, datetime)
         assert due_at >= desk.clock.now + 59 * MINUTE
 
     def test_of_an_open_turn_stays_and_is_looked_at_again(self, sweep_harness: SweepHarness) -> None:
