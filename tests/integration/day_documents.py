@@ -35,5 +35,6 @@ def write_documents(conversation: ConversationHarness) -> None:
         assert catalogue.read_project_tree(admin, tx, begun.project.id).outline_lines()
         assert catalogue.list_newest_documents(admin, tx).documents
         curing = catalogue.get_document(admin, tx, "document/Curing")
-        assert catalogue.find_row_on_page(admin, tx, curing, cut_page(catalogue.read_text(tx, curing), 0, 100))
+        content = catalogue.read_text(tx, curing)
+        assert catalogue.find_rows_on_page(admin, tx, curing, content, cut_page(content, 0, 100))
         authored_documents.delete_document(admin, tx, "document/Method", 1, now)

@@ -164,13 +164,43 @@ def read_text(tx: Transaction, document: Document) -> str:
     return store.read_text(tx, document.id)
 
 
-def find_row_on_page(principal: Principal, tx: Transaction, document: Document, page: TextPage) -> SearchResult | None:
-    """Return the first searchable row whose text is on a page; the first row when none is certain."""
-    pieces = store.list_document_rows(tx, document.id, principal.clearance)
-    names = {*page.heading[-1:], *(heading.text for heading in pages.find_headings(page.text))}
-    there = [piece for piece in pieces if _last_line(piece) and _last_line(piece) in page.text]
-    under = [piece for piece in there if str(piece.metadata.get("heading") or "").rpartition(" > ")[2] in names]
-    return next(iter(under or there or pieces), None)
+def find_rows_on_page(
+    principal: Principal, tx: Transaction, document: Document, content: str, page: TextPage
+) -> list[tuple[str, SearchResult | None]]:
+    """Return the text of a page in parts, each with the searchable row that it is cited by.
+
+    A part is what stands under one heading on one page of the original. One without a row of its own joins the next.
+    """
+    rows = store.list_document_rows(tx, document.id, principal.clearance)
+    parts: list[tuple[str, SearchResult | None]] = []
+    pending = ""
+    for part in pages.split_page(content, page):
+        row = _find_row(rows, part)
+        if row is None:
+            pending += part.text
+        elif parts and parts[-1][1] == row:
+            parts[-1] = (parts[-1][0] + pending + part.text, row)
+            pending = ""
+        else:
+            parts.append((pending + part.text, row))
+            pending = ""
+    if pending:
+        text, row = parts.pop() if parts else ("", next(iter(rows), None))
+        parts.append((text + pending, row))
+    return parts
+
+
+def _find_row(rows: Sequence[SearchResult], part: TextPage) -> SearchResult | None:
+    """Return the first row under the heading of a part, preferably one whose text it has.
+
+    Rows leave out a heading that repeats the title.
+    """
+    name = part.heading[-1] if part.heading else ""
+    headings = [(row, str(row.metadata.get("heading") or "")) for row in rows]
+    under = [row for row, heading in headings if name and f" > {heading}".endswith(f" > {name}")]
+    unnamed = [row for row, heading in headings if not heading]
+    there = [row for row in (*under, *unnamed) if _last_line(row) and _last_line(row) in part.text]
+    return next(iter(there or under), None)
 
 
 def _last_line(piece: SearchResult) -> str:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from parlour.text.document_sections import CODE_FENCE
 from parlour.text.sentences import split_sentences
 from parlour.text.words import word_parts
 
 _HEADING = re.compile(r"^(#{1,6})\s+(\S.*)$")
+_PAGE_MARK = re.compile(r"\f|^[ \t]*<!--\s*page:?\s*\d{1,6}\s*-->", re.MULTILINE)
 _PARAGRAPH, _LINE, _WORD = re.compile(r"\n[ \t]*\n"), re.compile(r"\n"), re.compile(r"\s")
 
 #: Characters behind a page's end that tell whether a sentence ends there.
@@ -73,6 +74,18 @@ def cut_page(content: str, start: int, max_chars: int, end: int | None = None) -
     stop = last if last - start <= max_chars else _page_end(content, start, start + max_chars)
     path = _heading_path(find_headings(content), start)
     return TextPage(content[start:stop], start, stop, stop if stop < last else None, path)
+
+
+def split_page(content: str, page: TextPage) -> list[TextPage]:
+    """Return the parts of a page in order, cut before each heading and page mark."""
+    found = find_headings(content)
+    cuts = {page.start, *(heading.offset for heading in found if page.start < heading.offset < page.end)}
+    cuts |= {mark.start() for mark in _PAGE_MARK.finditer(content, page.start, page.end)}
+    starts = sorted(cuts)
+    return [
+        TextPage(content[start:end], start, end, end, _heading_path(found, start))
+        for start, end in pairwise([*starts, page.end])
+    ]
 
 
 def format_changed_sections(before: str, after: str) -> str:

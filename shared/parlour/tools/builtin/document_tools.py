@@ -1,6 +1,7 @@
 """The tools by which models find their way through documents: which there are, what is known of them, their text."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from parlour.documents import catalogue, pages
 from parlour.documents.catalogue import Document
@@ -168,17 +169,25 @@ def _get_document(context: ToolContext, arguments: JsonObject) -> JsonObject:
         if start > len(content):
             raise InvalidArguments(f"at: the document has {len(content):,} characters; use `next` of the page before")
         page = pages.cut_page(content, max(start, begin), PAGE_CHARS, end)
-        source = catalogue.find_row_on_page(context.principal, tx, document, page)
-        numbers = assign_numbers(tx, context.session_id, [source] if source else [], context.fencing_token)
-        said: JsonObject = {"n": numbers[source.row_id]} if source and source.row_id in numbers else {}
-        said |= {"handle": document.handle, "title": document.title, "length": document.length}
-        said |= {"heading": " > ".join(page.heading)} if page.heading else {}
-        said |= {"contents": page.text}
+        read = catalogue.find_rows_on_page(context.principal, tx, document, content, page)
+        sources = list({row.row_id: row for _, row in read if row}.values())
+        numbers = assign_numbers(tx, context.session_id, sources, context.fencing_token)
+        parts: list[Json] = [_part_json(text, row, numbers) for text, row in read]
+        said: JsonObject = {"handle": document.handle, "title": document.title, "length": document.length}
+        said |= {"parts": parts}
         said |= {} if page.next_start is None else {"next": page.next_start}
-        said = mark_text_of_others(tx, [source] if source else [], said)
+        said = mark_text_of_others(tx, sources, said)
         return said if start or section or page.next_start is None else {**said, "sections": _sections(content)}
 
     return context.database.run(context.principal, look)
+
+
+def _part_json(text: str, row: SearchResult | None, numbers: Mapping[UUID, int]) -> JsonObject:
+    """Return a part of a page with the number that it is cited by and where it stands, as far as known."""
+    number = numbers.get(row.row_id) if row else None
+    locator = row.locator if row else ""
+    known: JsonObject = {"n": number, "metadata": locator or None, "contents": text}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _get_document_metadata(context: ToolContext, arguments: JsonObject) -> JsonObject:

@@ -64,6 +64,10 @@ def told(library: KnowledgeTenant, name: str, about: Document | None = None, **a
     return json.loads(result.text)
 
 
+def read_text(page: Any) -> str:
+    return "".join(part["contents"] for part in page["parts"])
+
+
 def below(library: KnowledgeTenant) -> KnowledgeTenant:
     return replace(library, principal=replace(library.principal, clearance=1))
 
@@ -117,29 +121,48 @@ def test_the_text_of_others_is_marked_where_it_is_read(tower: KnowledgeTenant) -
 def test_a_document_is_read_page_by_page_without_a_gap(tower: KnowledgeTenant) -> None:
     first = told(tower, "get_document", document="document/method")
     assert first["sections"][:3] == ["Method", "Part 0", "Part 1"]
-    assert told(tower, "get_document", document="document/method", at=-5)["contents"] == first["contents"]
-    text, page = first["contents"], first
+    assert told(tower, "get_document", document="document/method", at=-5)["parts"] == first["parts"]
+    text, page = read_text(first), first
     while "next" in page:
         page = told(tower, "get_document", document="document/method", at=page["next"])
-        assert len(page["contents"]) <= PAGE_CHARS
-        text += page["contents"]
+        assert len(read_text(page)) <= PAGE_CHARS
+        text += read_text(page)
     assert text == LONG
-    assert page["heading"].startswith("Method > Part")
+    assert page["parts"][-1]["metadata"] == "Part 11"
 
 
-def test_a_page_has_the_number_that_it_is_cited_by(tower: KnowledgeTenant) -> None:
-    one = told(tower, "get_document", document="document/curing")
-    again = told(tower, "get_document", document="document/curing")
-    other = told(tower, "get_document", document="document/method", section="Part 7")
-    assert (one["n"], again["n"], other["n"]) == (1, 1, 2)
+def test_each_section_of_a_page_has_the_number_that_it_is_cited_by(tower: KnowledgeTenant) -> None:
+    one = told(tower, "get_document", document="document/curing")["parts"]
+    again = told(tower, "get_document", document="document/curing")["parts"]
+    other = told(tower, "get_document", document="document/method", section="Part 7")["parts"]
+    assert [[part["n"] for part in parts] for parts in (one, again, other)] == [[1], [1], [2]]
+    page = told(tower, "get_document", document="document/method")["parts"]
+    assert [(part["n"], part.get("metadata", "")) for part in page] == [
+        (3, ""),
+        *((4 + number, f"Part {number}") for number in range(len(page) - 1)),
+    ]
     with tower.database.transaction(tower.principal) as tx:
         assert execute(tx, "SELECT FROM citation_numbers WHERE number = 2 AND locator LIKE '%%Part 7%%'") == 1
 
 
+def test_a_section_over_two_pages_has_a_number_for_each(tower: KnowledgeTenant) -> None:
+    pages = ["# 8. Payment\n\n## 8.5\n\nBy the tenth.", "Of the next month.\n\n## 9. Ground\n\nThe risk is shared.\n"]
+    text = "\n<!-- page: 2 -->\n".join(pages)
+    tower.import_documents(DocumentDraft("terms.md", "Main works contract", text))
+    parts = told(tower, "get_document", document="document/terms.md")["parts"]
+    assert "".join(part["contents"] for part in parts) == text
+    assert [part["metadata"] for part in parts] == [
+        "8. Payment > 8.5",
+        "8. Payment > 8.5 · page 2",
+        "8. Payment > 9. Ground · page 2",
+    ]
+    assert len({part["n"] for part in parts}) == 3
+
+
 def test_one_section_is_read_alone(tower: KnowledgeTenant) -> None:
     section = told(tower, "get_document", document="document/method", section="part 7")
-    assert section["contents"].startswith("## Part 7")
-    assert "Part 8" not in section["contents"]
+    assert read_text(section).startswith("## Part 7")
+    assert "Part 8" not in read_text(section)
     assert "next" not in section
     missing = call(tower, "get_document", document="document/curing", section="Liability")
     assert "it has: Duration" in str(missing.content["message"])

@@ -186,7 +186,7 @@ def test_a_change_that_is_made_twice_does_not_undo_what_came_between(room: Room)
     for ask in asks:
         room.ok("update_entity", **ask)
     assert room.ok("get_entity", entities=["task/C-17"])["entities"][0]["name"] == "Sign it tomorrow"
-    assert room.ok("get_document", document=note)["contents"] == "Third."
+    assert room.ok("get_document", document=note)["parts"][0]["contents"] == "Third."
 
 
 def test_half_characters_are_no_names(room: Room) -> None:
@@ -281,14 +281,14 @@ def test_a_project_comes_with_the_users_words_and_a_document_with_its_place(room
     made = room.ok("create_entity", kind="project", name="Wharf", text=words)
     project, context = (one["entity"] for one in made["entities_created"])
     assert made["edges_created"] == [{"from": project, "relation": "contains", "to": context}]
-    assert words in str(room.ok("get_document", document=context)["contents"])
+    assert words in str(room.ok("get_document", document=context)["parts"])
     document = room.ok(
         "create_entity", kind="document", name="Method", project=project, parent=context, text="# Piling\n\nDrive them."
     )["entities_created"][0]["entity"]
     listed = room.ok("list_documents", project=project)["documents"]
     assert [one["title"] for one in listed][-1] == "Method"
     assert room.ok("update_entity", entity=document, text="# Piling\n\nBore them.")["text"] == "written"
-    assert "Bore them" in str(room.ok("get_document", document=document)["contents"])
+    assert "Bore them" in str(room.ok("get_document", document=document)["parts"])
     assert room.ok("search_knowledge", query="bore piling", scope="project", of=project)["documents"]
 
 
