@@ -192,7 +192,10 @@ class MessageAccepted(ResponseModel):
 
 
 class CitationView(ResponseModel):
-    """What a reply's `[number]` stands for; link: its page in the console, for members who may read records."""
+    """What a reply's `[number]` stands for; each reply counts from 1, in the order of first use.
+
+    link  its page in the console, for members who may read records.
+    """
 
     number: int
     title: str

@@ -30,6 +30,7 @@ SELECT o.id, o.session_id, o.state, o.attempts, o.part_count, o.parts_sent, o.at
                                   ORDER BY c.number), '[]')
           FROM citations c
          WHERE c.tenant_id = o.tenant_id AND c.message_id = o.message_id) AS citations,
+       COALESCE(m.metadata -> 'cited_numbers', '[]') AS cited_numbers,
        COALESCE(m.metadata -> 'buttons', '[]') AS buttons, m.metadata -> 'template' AS template,
        m.metadata ? 'interim_turn_id' AS is_interim,
        m.metadata ? 'interim_turn_id'

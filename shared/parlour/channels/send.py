@@ -42,6 +42,7 @@ from parlour.jobs import work_due
 from parlour.jobs.renewal import lease_end, renew_lease
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
+from parlour.text.citation_markers import number_for_reader, reader_number
 
 __all__ = [
     "MAX_ATTEMPTS",
@@ -277,11 +278,16 @@ def _template_parts(reply: OutboxReply) -> tuple[FilledTemplate | None, list[Mes
 
 
 def _format_texts(reply: OutboxReply, options: Sequence[Button], max_units: int) -> list[str]:
-    text = add_numbered_options(reply.text, options)
+    text = add_numbered_options(number_for_reader(reply.text, reply.cited_numbers), options)
     footnotes = [
-        Footnote(int(str(citation["number"])), str(citation["title"]), str(citation["locator"]))
+        Footnote(
+            reader_number(int(str(citation["number"])), reply.cited_numbers),
+            str(citation["title"]),
+            str(citation["locator"]),
+        )
         for citation in reply.citations
     ]
+    footnotes.sort(key=lambda footnote: footnote.number)
     return format_whatsapp(text, footnotes, max_units)
 
 

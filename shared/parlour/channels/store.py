@@ -44,6 +44,7 @@ class OutboxReply:
     channel_settings: JsonObject | None
     secret_reference: str | None
     citations: list[JsonObject]
+    cited_numbers: list[int]
     buttons: list[JsonObject]
     template: JsonObject | None
     is_interim: bool

@@ -18,6 +18,7 @@ from parlour.infra.errors import LeaseLost
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
+from parlour.text.citation_markers import CitationStream
 
 _MIN_FLUSH_INTERVAL, _MAX_FLUSH_INTERVAL = timedelta(milliseconds=100), timedelta(seconds=2)
 
@@ -73,6 +74,7 @@ class EventFeed:
     is_followed  whether somebody may be waiting on the web; of a phone's messages alone nobody reads what comes, so
                  there it stays empty.
     link_filter  what streamed text and reasoning pass through; one ends before the other begins.
+    citations    gives streamed text the reader's numbers; None until the turn's reader is known.
     stop         whether the turn is to end; every write reads it along.
 
     The transaction that began the turn has told that the agent thinks (`tell_of_beginning`).
@@ -85,6 +87,7 @@ class EventFeed:
     clock: Callable[[], datetime]
     is_followed: bool
     link_filter: LinkFilter = field(default_factory=LinkFilter)
+    citations: CitationStream | None = None
     stop: TurnStop = field(init=False)
     _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
     _pending_text: list[str] = field(default_factory=list)
@@ -106,6 +109,8 @@ class EventFeed:
         if self.is_followed:
             if kind == "text_reset":
                 self.link_filter.reset()
+                if self.citations:
+                    self.citations.reset(int(str(payload["step"])))
             self.finish_text()
             shown = self._filter_names(payload) if kind in _NAMING_KINDS else payload
             self._pending_events.append((kind, shown))
@@ -152,8 +157,7 @@ class EventFeed:
             return
         self._end_reasoning()
         self._text_block = block
-        if shown := self.link_filter.add(delta):
-            self._pending_text.append(shown)
+        self._show_text(self.link_filter.add(delta))
         self._text_began_at = self._text_began_at or self.clock()
         self.flush_due_text()
 
@@ -199,10 +203,14 @@ class EventFeed:
         """End a text or reasoning that was streamed: what the filter of links still holds back is committed with the
         next write."""
         self._end_reasoning()
-        if rest := self.link_filter.finish():
-            self._pending_text.append(rest)
+        self._show_text(self.link_filter.finish())
         self._flush_text()
         self._text_began_at = self._flushed_at = None
+
+    def _show_text(self, text: str) -> None:
+        shown = self.citations.add(text, self._text_block) if self.citations else text
+        if shown:
+            self._pending_text.append(shown)
 
     def _find_stop_cause(self) -> StopCause | None:
         cause: StopCause | None = self.database.run(self.principal, lambda tx: store.find_stop_cause(tx, self.turn_id))

@@ -44,12 +44,15 @@ from parlour.records.type_lines import KnownTypes
 from parlour.tenancy import bindings, users
 from parlour.tenancy.access import Access
 from parlour.tenancy.bindings import Persona
+from parlour.text.citation_markers import names_a_source
 from parlour.text.token_counter import TokenCounter
 from parlour.tools import calls, effects
 from parlour.tools.builtin.definitions import ASK_A_PERSON
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.registry import parse_tools
 from parlour.tools.tool_definition import Tool
+
+_NUMBERS_AS_READ = "The user reads the sources of your last reply that cites any under other numbers: {}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +247,7 @@ class _TurnLoader:
                 *persona.agent.reminders,
                 *_handed_back_instruction(self.lease),
                 *handoffs.opening_instruction(self.input_messages),
+                *self._numbers_as_read(),
             ),
             turn_metadata=turn_metadata.render_turn_metadata(
                 TokenCounter(before.cache_state.token_factors),
@@ -323,6 +327,14 @@ class _TurnLoader:
         return [
             Item(SourceKind.STATE, question.open_questions_text(ordered), source, score=1.0, title="open questions")
         ]
+
+    def _numbers_as_read(self) -> tuple[str, ...]:
+        """Return the session's numbers of the sources that the user read under others, where a message names one."""
+        if not any(names_a_source(message.body) for message in self.input_messages):
+            return ()
+        cited_numbers = store.find_last_cited_numbers(self.tx, self.lease.id)
+        renumbered = [f"{read} is [{number}]" for read, number in enumerate(cited_numbers, 1) if read != number]
+        return (_NUMBERS_AS_READ.format(", ".join(renumbered)),) if renumbered else ()
 
     def _attachment_items(self) -> tuple[Item, ...]:
         rows = [row for one in self.input_messages for row in one.attachments or []]

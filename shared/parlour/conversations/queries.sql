@@ -401,9 +401,17 @@ SELECT m.metadata ->> 'tool_call_id' AS tool_call_id, m.metadata ->> 'answers' A
 SELECT number, kind, payload, turn_id, at FROM events WHERE turn_id = %(turn_id)s ORDER BY number LIMIT 1;
 
 -- name: find_reply_text
--- The text of a session's reply.
-SELECT body AS text FROM messages
+-- The text of a session's reply, and the numbers of what it cites.
+SELECT body AS text, COALESCE(metadata -> 'cited_numbers', '[]') AS cited_numbers FROM messages
  WHERE id = %(message_id)s AND session_id = %(session_id)s AND direction = 'outbound';
+
+-- name: find_last_cited_numbers
+-- The numbers of what the newest reply with citations cites, as its reader counts them.
+SELECT metadata -> 'cited_numbers' AS cited_numbers
+  FROM messages
+ WHERE session_id = %(session_id)s AND direction = 'outbound' AND metadata ? 'cited_numbers'
+ ORDER BY position DESC
+ LIMIT 1;
 
 -- name: list_asked_calls
 -- Of questions that are open in a session, or that are named: the number of the event that told of the call.
@@ -672,7 +680,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                                             'kind', m.kind, 'at', m.received_at) ORDER BY m.position)
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound'), '[]') AS input_messages,
        (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
-               'channel', m.channel, 'at', m.sent_at, 'citations',
+               'channel', m.channel, 'at', m.sent_at, 'cited_numbers', COALESCE(m.metadata -> 'cited_numbers', '[]'), 'citations',
                COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
                                                       'source', citation_source(c))
                                           ORDER BY c.number)
@@ -717,6 +725,7 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        END AS answered_by,
        m.direction = 'outbound' AND COALESCE(t.state = 'stopped', false) AS is_stopped,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
+       COALESCE(m.metadata -> 'cited_numbers', '[]') AS cited_numbers,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
                                                       'source', citation_source(c))
                                   ORDER BY c.number)

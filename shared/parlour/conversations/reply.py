@@ -12,6 +12,7 @@ from parlour.channels.outbox import PendingReply
 from parlour.conversations import citations, handoffs, memory_writes, stop_requests, store, turn_openings
 from parlour.conversations.approval_requests import NO_QUESTIONS, OpenQuestions
 from parlour.conversations.canned_replies import CHANGES_KEPT_SUFFIX
+from parlour.conversations.citations import CheckedReply
 from parlour.conversations.cited_figures import CitedFigures
 from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.conversations.outgoing_links import filter_links
@@ -115,8 +116,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
             _give_up_unfinished_effects(tx, running, now)
             notice = _settle_inbox(tx, running, answer, now)
             cited = citations.check_citations(text, sources, figures)
-            metadata = _post_questions(tx, lease.id, answer.questions, now)
-            metadata |= {"removed_citations": cited.removed_count} if cited.removed_count else {}
+            metadata = _post_questions(tx, lease.id, answer.questions, now) | _citation_metadata(running, cited)
             is_first = store.insert_reply(
                 tx,
                 lease,
@@ -226,6 +226,14 @@ def _shown_texts(running: TurnContext) -> dict[int, str]:
             if isinstance(number := item.get("n"), int):
                 texts[number] = f"{texts.get(number, '')}\n{canonical_json({**item, 'n': None})}"
     return texts
+
+
+def _citation_metadata(running: TurnContext, cited: CheckedReply) -> JsonObject:
+    """Return what a reply keeps of its citations. One that was streamed and then removed shifts no other number."""
+    streamed = running.feed.citations.cited_numbers if running.feed.citations else ()
+    numbers = [*dict.fromkeys((*streamed, *cited.numbers))] if cited.numbers else []
+    metadata: JsonObject = {"removed_citations": cited.removed_count, "cited_numbers": [*numbers]}
+    return {name: value for name, value in metadata.items() if value}
 
 
 def _insert_citations(tx: Transaction, running: TurnContext, reply_id: UUID, cited: Sequence[NumberedSource]) -> None:

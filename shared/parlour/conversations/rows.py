@@ -368,7 +368,11 @@ class LlmCall:
 
 @dataclass(frozen=True, slots=True)
 class NewReply:
-    """A reply about to be stored. metadata: {removed_citations: number}, where some were removed."""
+    """A reply about to be stored.
+
+    metadata  {removed_citations: number}, where some were removed; {cited_numbers: [number]} of its sources, as its
+              reader counts them (`parlour.text.citation_markers`); {buttons: [...]} of a question.
+    """
 
     id: UUID
     channel: str
@@ -429,9 +433,10 @@ class AskedCall:
 
 @dataclass(frozen=True, slots=True)
 class ReplyText:
-    """The text of a reply."""
+    """The text of a reply, and the numbers of what it cites, as its reader counts them."""
 
     text: str
+    cited_numbers: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,6 +551,7 @@ class TranscriptRow:
     text: str
     at: datetime
     turn_id: UUID | None
+    cited_numbers: list[int]
     citations: list[JsonObject]
     attachments: list[JsonObject]
     answered_by: str

@@ -53,6 +53,7 @@ from parlour.infra.json_values import Json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.text.citation_markers import number_for_reader
 
 SQL = Queries.for_module(__file__)
 
@@ -272,9 +273,15 @@ def find_first_event(tx: Transaction, turn_id: UUID) -> Event | None:
 
 
 def find_reply_text(tx: Transaction, session_id: UUID, message_id: UUID) -> str | None:
-    """Return the text of a reply; None when it is not there."""
-    found = tx.first(SQL["find_reply_text"], ReplyText, session_id=session_id, message_id=message_id)
-    return found.text if found else None
+    """Return the text of a reply as its reader sees it; None when it is not there."""
+    reply = tx.first(SQL["find_reply_text"], ReplyText, session_id=session_id, message_id=message_id)
+    return number_for_reader(reply.text, reply.cited_numbers) if reply else None
+
+
+def find_last_cited_numbers(tx: Transaction, session_id: UUID) -> list[int]:
+    """Return the numbers of what the newest reply with citations cites, as its reader counts them."""
+    cited_numbers: list[int] | None = tx.value(SQL["find_last_cited_numbers"], session_id=session_id)
+    return cited_numbers or []
 
 
 def list_asked_calls(tx: Transaction, session_id: UUID, approval_ids: Sequence[UUID]) -> list[AskedCall]:

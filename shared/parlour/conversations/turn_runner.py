@@ -1,6 +1,6 @@
 """One turn, from the wake-up to the reply. Resumed after a crash it goes on from what is committed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -46,6 +46,8 @@ from parlour.jobs import work_due
 from parlour.jobs.renewal import lease_end, renew_lease
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
+from parlour.search.citation_numbers import list_numbered_sources
+from parlour.text.citation_markers import CitationStream
 from parlour.tools.calls import dispatch_message
 
 _SHARE_WAIT_SECONDS = (3.0, 8.0)
@@ -288,6 +290,8 @@ def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
     turn_context.access, turn_context.journal = loaded.access, loaded.journal
     turn_context.has_untrusted_text = approval_requests.has_untrusted_text(turn_context, loaded)
+    if turn_context.feed.is_followed:
+        turn_context.feed.citations = _citation_stream(turn_context, loaded)
     turn_context.link_hosts = turn_context.feed.link_filter.allowed_hosts = link_hosts(loaded.persona.tenant.settings)
     tenant_id = turn_context.feed.principal.tenant_id
     waiting = [
@@ -297,6 +301,22 @@ def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
     if waiting:
         services.tool_queue.send(waiting)
     return loaded, late_button_text
+
+
+def _citation_stream(turn_context: TurnContext, loaded_turn: LoadedTurn) -> CitationStream:
+    """Return what numbers the citations of the turn for its reader; it goes on after what the turn has said."""
+    feed, session_id = turn_context.feed, turn_context.lease.id
+
+    def find_known(numbers: Collection[int]) -> set[int]:
+        def read(tx: Transaction) -> set[int]:
+            sources = list_numbered_sources(loaded_turn.principal, tx, session_id, numbers)
+            return {source.number for source in sources}
+
+        return feed.database.run(feed.principal, read)
+
+    stream = CitationStream(find_known)
+    stream.add(loaded_turn.journal.text, block=0)
+    return stream
 
 
 def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:

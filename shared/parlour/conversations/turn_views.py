@@ -1,7 +1,7 @@
 """What operators and users see of turns: costs, times, tokens, transcripts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from parlour.conversations import store
@@ -13,6 +13,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.records.citation_links import find_citation_links
 from parlour.tenancy import roles, users
+from parlour.text.citation_markers import number_for_reader, reader_number
 
 
 def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnRow:
@@ -21,7 +22,7 @@ def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnRow:
     rows = store.list_turn_rows(tx, turn_id=turn_id, clearance=principal.clearance, limit=1)
     if not rows:
         raise NotFound("turn not found")
-    _link_citations(principal, tx, _reply_citations(rows))
+    _show_replies(principal, tx, rows)
     return rows[0]
 
 
@@ -37,7 +38,7 @@ def list_turns(
         clearance=principal.clearance,
         limit=limit + 1,
     )
-    _link_citations(principal, tx, _reply_citations(rows))
+    _show_replies(principal, tx, rows)
     return cut_page(rows, limit, lambda turn: (turn.frozen_at, turn.id))
 
 
@@ -82,7 +83,14 @@ def read_transcript(
     who = SessionReader(None, principal.clearance) if is_open else session_reader(principal)
     rows = store.list_transcript(tx, session_id, who, limit, before_id)[::-1]
     _link_citations(principal, tx, [citation for row in rows for citation in row.citations])
-    return rows
+    return [
+        replace(
+            row,
+            text=number_for_reader(row.text, row.cited_numbers),
+            citations=_citations_for_reader(row.citations, row.cited_numbers),
+        )
+        for row in rows
+    ]
 
 
 def session_reader(principal: Principal) -> SessionReader:
@@ -100,6 +108,23 @@ def _link_citations(principal: Principal, tx: Transaction, citations: Sequence[J
         citation["link"] = links.get(str(citation.pop("source")))
 
 
-def _reply_citations(rows: Sequence[TurnRow]) -> list[JsonObject]:
-    found = [row.reply["citations"] for row in rows if row.reply]
-    return [one for citations in found if isinstance(citations, list) for one in citations if isinstance(one, dict)]
+def _show_replies(principal: Principal, tx: Transaction, rows: Sequence[TurnRow]) -> None:
+    """Give the replies of turns the reader's numbers, and what they cite its addresses."""
+    replies = [row.reply for row in rows if row.reply]
+    _link_citations(principal, tx, [citation for reply in replies for citation in _citations_of(reply)])
+    for reply in replies:
+        stored = reply.pop("cited_numbers")
+        cited_numbers = [int(str(number)) for number in stored] if isinstance(stored, list) else []
+        reply["text"] = number_for_reader(str(reply["text"]), cited_numbers)
+        reply["citations"] = [*_citations_for_reader(_citations_of(reply), cited_numbers)]
+
+
+def _citations_of(reply: JsonObject) -> list[JsonObject]:
+    citations = reply["citations"]
+    return [citation for citation in citations if isinstance(citation, dict)] if isinstance(citations, list) else []
+
+
+def _citations_for_reader(citations: Sequence[JsonObject], cited_numbers: Sequence[int]) -> list[JsonObject]:
+    """Return what a reply cites by the reader's numbers, in their order."""
+    by_number = {reader_number(int(str(citation["number"])), cited_numbers): citation for citation in citations}
+    return [{**by_number[number], "number": number} for number in sorted(by_number)]

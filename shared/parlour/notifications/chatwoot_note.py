@@ -19,7 +19,7 @@ class ChatwootEvent:
 
     level          the clearance that the conversation needs; allowed_level: the one that the binding gives Chatwoot.
     by             who wrote, of `said`: "user", "agent" or "person".
-    text           what they wrote; of other events an instruction or "".
+    text           what they wrote; of other events an instruction or "". cited_numbers: as its reader counts them.
     assignee_email  the address of the member who has the conversation.
     last_question  what the user wrote last; summary: the newest summary that Chatwoot may have.
     conversation   Chatwoot's number of the conversation; None before it has one. own_user: as in `ChatwootSession`.
@@ -31,6 +31,7 @@ class ChatwootEvent:
     actor_name: str
     by: str
     text: str
+    cited_numbers: list[int]
     reason_text: str
     assignee_name: str | None
     assignee_email: str | None

@@ -135,7 +135,7 @@ RETURNING tenant_id, kind, id, due_at;
 -- An event with its message, its user, and the summary that Chatwoot may have. The level of the conversation counts now,
 -- and so does the setting of the binding whose inbox it goes to.
 SELECT c.level, c.allowed_level, COALESCE(e.actor_name, '') AS actor_name, COALESCE(e.details ->> 'by', '') AS by,
-       COALESCE(m.body, e.body, '') AS text, COALESCE(t.reason_text, '') AS reason_text,
+       COALESCE(m.body, e.body, '') AS text, COALESCE(m.metadata -> 'cited_numbers', '[]') AS cited_numbers, COALESCE(t.reason_text, '') AS reason_text,
        t.assignee_name, a.email AS assignee_email,
        (SELECT q.body FROM messages q
          WHERE q.session_id = s.id AND q.direction = 'inbound' AND q.kind <> 'tool_result' AND q.state <> 'ignored'

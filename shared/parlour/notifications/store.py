@@ -1,7 +1,7 @@
 """The notifications' way to the database."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -12,6 +12,7 @@ from parlour.infra.queries import Queries
 from parlour.jobs.work_due import DueWork
 from parlour.notifications.chatwoot_note import ChatwootEvent
 from parlour.notifications.event import InboxEvent, InboxEventKind, Medium, MemberAddress, Recipient
+from parlour.text.citation_markers import number_for_reader
 
 SQL = Queries.for_module(__file__)
 
@@ -183,7 +184,8 @@ def expedite_successor(tx: Transaction, notification_id: UUID, now: datetime) ->
 
 def read_chatwoot_event(tx: Transaction, notification_id: UUID) -> ChatwootEvent | None:
     """Return what Chatwoot is told; None when the conversation was erased."""
-    return tx.first(SQL["read_chatwoot_event"], ChatwootEvent, id=notification_id)
+    event = tx.first(SQL["read_chatwoot_event"], ChatwootEvent, id=notification_id)
+    return replace(event, text=number_for_reader(event.text, event.cited_numbers)) if event else None
 
 
 def save_chatwoot_address(tx: Transaction, inbox: str, address_id: UUID, *, rotates: bool) -> UUID:

@@ -48,7 +48,7 @@ def test_a_question_is_searched_answered_cited_and_put_in_the_outbox(conversatio
     assert conversation.query("SELECT state, recipient FROM outbox") == [("pending", PHONE)]
     assert len(conversation.outbox.sent) == 1
     assert conversation.query("SELECT metadata FROM messages WHERE direction = 'outbound'") == [
-        ({"removed_citations": 1},)
+        ({"removed_citations": 1, "cited_numbers": [1]},)
     ]
 
 

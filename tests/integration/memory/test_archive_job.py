@@ -79,6 +79,16 @@ def test_messages_of_more_than_ninety_days_ago_lie_in_the_bucket_and_the_newest_
     assert erasure_fixture.desk.query("SELECT message_count FROM archived_messages") == [(20,)]
 
 
+def test_archived_reply_keeps_the_numbers_of_its_reader(
+    erasure_fixture: ErasureFixture, old_conversation: SilentConversation
+) -> None:
+    metadata = '{"cited_numbers": [7], "removed_citations": 1}'
+    erasure_fixture.desk.query(f"UPDATE messages SET metadata = '{metadata}' WHERE direction = 'outbound' RETURNING id")
+    run(erasure_fixture)
+    archived = "SELECT direction, metadata FROM messages WHERE archive_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1"
+    assert erasure_fixture.desk.query(archived) == [("inbound", {}), ("outbound", {"cited_numbers": [7]})]
+
+
 def test_younger_messages_stay(erasure_fixture: ErasureFixture, old_conversation: SilentConversation) -> None:
     erasure_fixture.desk.clock.now -= timedelta(days=2)
     run(erasure_fixture)

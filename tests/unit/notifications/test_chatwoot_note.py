@@ -14,6 +14,7 @@ EVENT = ChatwootEvent(
     actor_name="",
     by="",
     text="",
+    cited_numbers=[],
     reason_text="They want the crane.",
     assignee_name=None,
     assignee_email=None,

@@ -55,7 +55,8 @@ WITH begun AS (
 SELECT id, object_key FROM begun UNION ALL SELECT id, object_key FROM made;
 
 -- name: end_archive
--- The messages lie in their archive: their words are here no more, but in their searchable rows.
+-- The messages lie in their archive: their words are here no more, but in their searchable rows, and how the reader
+-- of a reply counts its sources.
 WITH ended AS (
     UPDATE archived_messages
        SET first_position = %(first_position)s, last_position = %(last_position)s, from_at = %(from_at)s,
@@ -63,6 +64,8 @@ WITH ended AS (
      WHERE id = %(id)s
     RETURNING id
 )
-UPDATE messages m SET body = '', metadata = '{}', archive_id = e.id
+UPDATE messages m
+   SET body = '', archive_id = e.id,
+       metadata = jsonb_strip_nulls(jsonb_build_object('cited_numbers', m.metadata -> 'cited_numbers'))
   FROM ended e
  WHERE m.id = ANY(%(ids)s::uuid[]);
