@@ -79,10 +79,21 @@ def _build_if_changed(architecture: str, folder: Path, say: ProgressCallback) ->
     say("Compiling the layers to bytecode")
     compiling: list[str | Path] = [sys.executable, ROOT / "layers" / "compile.py", unfinished]
     run_command(compiling, _sam_environment({}), STATE_FOLDER / "logs" / f"compile-{architecture}.log", say)
+    _zip_layers(unfinished)
     unfinished.rename(done)
     for old in sorted(folder.glob("built-*"), key=lambda path: path.stat().st_mtime)[:-_KEPT_BUILDS]:
         shutil.rmtree(old, ignore_errors=True)
     return done / "template.yaml"
+
+
+def _zip_layers(built: Path) -> None:
+    """Zip each layer for `sam deploy`, which uploads a zip as it is and zips a folder again for every stack."""
+    template = built / "template.yaml"
+    text = template.read_text("utf-8")
+    for layer in LAYERS:
+        shutil.make_archive(str(built / layer), "zip", built / layer)
+        text = text.replace(f"ContentUri: {layer}\n", f"ContentUri: {layer}.zip\n")
+    template.write_text(text, "utf-8")
 
 
 def deploy(

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def listing(code: FunctionCode, folder: Path) -> FunctionCode:
     """The function, answering with what it answers and every module it has loaded."""
     (folder / "listing.py").write_text(_LISTING)
     return FunctionCode(code.folder, (folder, *code.layers), "listing.modules")
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_is_uploaded_as_the_zip_of_its_folder(built: Path, layer: str) -> None:
+    assert f"ContentUri: {layer}.zip\n" in built.read_text("utf-8")
+    with zipfile.ZipFile(built.with_name(f"{layer}.zip")) as zipped:
+        files = {Path(entry.filename): entry.file_size for entry in zipped.infolist() if not entry.is_dir()}
+    folder = built.with_name(layer)
+    assert files == {path.relative_to(folder): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
 
 
 def test_every_function_is_measured_and_tested_here() -> None:
