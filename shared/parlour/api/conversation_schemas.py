@@ -36,6 +36,7 @@ _EXAMPLE: dict[str, JsonValue] = {
     "failed_tools": [],
     "inbox_state": None,
     "assignee_name": None,
+    "has_question_for_user": False,
 }
 
 
@@ -54,8 +55,9 @@ class ConversationQuery(RequestModel):
         ConversationState | None,
         Field(
             description="answered: the last turn has its reply, and nobody is waited for; running: a turn is open; "
-            "failed: a turn or a tool failed; waiting: a person has to answer or to decide something; with_person: a "
-            "person answers it, or put it off; archived. Without it, all"
+            "failed: a turn or a tool failed; waiting: a person has to answer or to decide something; "
+            "waiting_for_user: the user is asked about a tool call; with_person: a person answers it, or put it off; "
+            "archived. Without it, all"
         ),
     ] = None
     since: Annotated[
@@ -98,6 +100,7 @@ class ConversationView(ResponseModel):
     attention_count  tool calls, replies and failed turns that a person has to decide.
     failed_tools     the tools whose last call in the conversation did not work.
     inbox_state      null when it never was in the inbox; assignee_name: the person who answers it.
+    has_question_for_user  whether the user is asked about a tool call.
     """
 
     model_config = ConfigDict(frozen=True, from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
@@ -121,6 +124,7 @@ class ConversationView(ResponseModel):
     failed_tools: list[str]
     inbox_state: Literal["agent", "waiting", "person", "snoozed", "done"] | None
     assignee_name: str | None
+    has_question_for_user: bool
 
     @classmethod
     def from_row(cls, row: ConversationRow) -> Self:

@@ -18,6 +18,7 @@ from tests.integration.api.conftest import (
     open_session,
     operator_headers,
 )
+from tests.integration.api.test_approvals import answer, ask
 from tests.integration.api.test_record_conversations import applied, kind
 
 
@@ -157,6 +158,28 @@ def test_the_state_of_a_conversation_in_the_inbox_is_the_inbox_s(
     change(feed, "UPDATE inbox_threads SET state = 'done'")
     assert ids(client, viewer, state="answered") == [visit.session_id]
     assert ids(client, viewer, state="waiting") == ids(client, viewer, state="with_person") == []
+
+
+def test_a_question_for_the_user_waits_for_the_user_until_it_is_answered(
+    client: TestClient, viewer: dict[str, str], visit: VisitorSession, feed: EventFeed
+) -> None:
+    approval = ask(feed)
+    change(feed, "UPDATE turns SET state = 'answered', finished_at = now()")
+    (row,) = listed(client, viewer, state="waiting_for_user")
+    assert (row["id"], row["last_turn_state"], row["has_question_for_user"]) == (visit.session_id, "answered", True)
+    assert ids(client, viewer, state="answered") == ids(client, viewer, state="waiting") == []
+    assert answer(client, approval, visit.headers, decision="refuse").status_code == 200
+    assert ids(client, viewer, state="waiting_for_user") == []
+    (row,) = listed(client, viewer)
+    assert not row["has_question_for_user"]
+
+
+def test_a_question_for_members_waits_for_no_user(
+    client: TestClient, viewer: dict[str, str], visit: VisitorSession, feed: EventFeed
+) -> None:
+    ask(feed, "editor")
+    assert ids(client, viewer, state="waiting_for_user") == []
+    assert ids(client, viewer) == [visit.session_id]
 
 
 def test_a_tool_that_failed_marks_its_conversation_until_it_works_again(

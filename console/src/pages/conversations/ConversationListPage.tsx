@@ -22,6 +22,7 @@ const STATES = {
   running: "Being answered",
   failed: "Something failed",
   waiting: "Waits for a person",
+  waiting_for_user: "Waits for the user",
   with_person: "With a person, or snoozed",
   archived: "Archived",
 } as const;

@@ -36,11 +36,11 @@ export function conversationState(conversation: Conversation, hasFailedTurn = fa
   if (conversation.inbox_state === "snoozed") return { tone: "neutral", words: "Snoozed" };
   if (conversation.inbox_state === "waiting" || conversation.attention_count > 0)
     return { tone: "warning", words: "Waits for a person" };
+  if (conversation.last_turn_state === "running") return { tone: "accent", words: "Being answered" };
+  if (conversation.has_question_for_user) return { tone: "warning", words: "Waits for the user" };
   switch (conversation.last_turn_state) {
     case "failed":
       return { tone: "bad", words: "Failed" };
-    case "running":
-      return { tone: "accent", words: "Being answered" };
     case "stopped":
       return { tone: "neutral", words: "Stopped" };
     case "answered":

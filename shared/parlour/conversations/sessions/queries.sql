@@ -99,6 +99,8 @@ WITH page AS (
                                             UNION ALL SELECT u.session_id FROM undecided_items u)
                WHEN 'with_person' THEN s.id IN (SELECT i.session_id FROM inbox_threads i
                                                  WHERE i.state IN ('person', 'snoozed'))
+               WHEN 'waiting_for_user' THEN s.id IN (SELECT a.session_id FROM approvals a
+                                                      WHERE a.state = 'asked' AND a.approver = 'user')
                WHEN 'running' THEN s.id IN (SELECT t.session_id FROM turns t WHERE t.state = 'open')
                WHEN 'failed' THEN s.id IN (
                    SELECT t.session_id FROM turns t
@@ -115,6 +117,8 @@ WITH page AS (
                    AND NOT EXISTS (SELECT FROM inbox_threads i
                                     WHERE i.session_id = s.id AND i.state IN ('waiting', 'person', 'snoozed'))
                    AND NOT EXISTS (SELECT FROM undecided_items u WHERE u.session_id = s.id)
+                   AND NOT EXISTS (SELECT FROM approvals a
+                                    WHERE a.session_id = s.id AND a.state = 'asked' AND a.approver = 'user')
                ELSE true END
        AND (%(text)s::text IS NULL OR position(lower(%(text)s) IN lower(s.title)) > 0
             OR position(lower(%(text)s) IN lower(u.display_name)) > 0
@@ -144,7 +148,10 @@ SELECT p.id, p.title, p.user_id, p.person_name, p.phone_last_digits, p.agent_slu
                  WHERE (t.tenant_id, t.session_id) = (p.tenant_id, p.id) AND c.finished_at IS NOT NULL
                  ORDER BY c.name, c.finished_at DESC) l
          WHERE l.is_failure) AS failed_tools,
-       i.state AS inbox_state, i.assignee_name
+       i.state AS inbox_state, i.assignee_name,
+       EXISTS (SELECT FROM approvals a
+                WHERE (a.tenant_id, a.session_id) = (p.tenant_id, p.id) AND a.state = 'asked' AND a.approver = 'user')
+       AS has_question_for_user
   FROM page p
   LEFT JOIN inbox_threads i ON (i.tenant_id, i.session_id) = (p.tenant_id, p.id)
  ORDER BY p.last_active_at DESC, p.id DESC;

@@ -18,7 +18,9 @@ _PREVIEW_CHARS = 160
 """Of what was said last, that a list shows."""
 
 
-type ConversationState = Literal["answered", "running", "failed", "waiting", "with_person", "archived"]
+type ConversationState = Literal[
+    "answered", "running", "failed", "waiting", "waiting_for_user", "with_person", "archived"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class ConversationFilter:
 
     text          part of the title or the person's name, or the last digits of their phone.
     state         answered: the last turn has its reply, and nobody is waited for; running: a turn is open; failed: a
-                  turn or a tool failed; waiting: a person has to answer or to decide something; with_person: a person
-                  answers it, or put it off; archived.
+                  turn or a tool failed; waiting: a person has to answer or to decide something; waiting_for_user: the
+                  user is asked about a tool call; with_person: a person answers it, or put it off; archived.
     since, until  when the conversation was last active; with the state `failed`, when it failed.
     session_id    only this one.
     """
@@ -51,6 +53,7 @@ class ConversationRow:
     cost_usd       None when no model call of it has a known price.
     failed_tools   names of the tools whose last call did not work; None for none.
     inbox_state    a `ThreadState`; None when it never was in the inbox. assignee_name: the person who answers.
+    has_question_for_user  whether the user is asked about a tool call.
     """
 
     id: UUID
@@ -76,6 +79,7 @@ class ConversationRow:
     failed_tools: list[str] | None
     inbox_state: str | None
     assignee_name: str | None
+    has_question_for_user: bool
 
 
 @dataclass(frozen=True, slots=True)
