@@ -9,16 +9,17 @@ sweep does not run, as in a deployment with `DATABASE=idle` between two daily sw
 
 For each function that processes queue messages (turns, tool calls, receiver, outbound):
 
-    kills                   workers killed during their work
-    never done              killed work that no other worker completed before the run ended
-    median_s, p95_s, max_s  seconds from a kill until another worker completed the work
+    kills       workers killed during their work, but not just before the crash of the database
+    never done  killed work that no other worker completed before the run ended
+    resumed_s   seconds from a kill until another worker began what it then completed; median and p95
+    done_s      seconds from a kill until another worker completed the work; median and p95
 
 For the run:
 
     people         people who wrote
     lost           replies that were never delivered
     for a person   replies with unknown delivery: the sender was killed during the provider's call
-    doubled        people who got a reply twice
+    doubled        people who got a reply twice; the JSON file has what they read
     calls          effects of the tool
     doubled calls  tool calls that were made twice
     missing calls  tool calls that were never made
@@ -50,12 +51,14 @@ def main() -> None:
     hosts = {"PRIVATE_TOOL_HOSTS": f"{TENANT}@{OFFICE_HOST}={office.url}"}
     try:
         with open_chaos_environment(scripts, extra_variables=hosts) as environment:
-            functions, everything = measure(environment, office, asked.people, asked.people * SECONDS_BETWEEN_PEOPLE)
+            functions, everything, doubled = measure(
+                environment, office, asked.people, asked.people * SECONDS_BETWEEN_PEOPLE
+            )
     finally:
         office.close()
     report.show("Work of killed workers", functions)
     report.show("All of it", [everything])
-    report.write(asked.json, {"functions": functions, "everything": everything})
+    report.write(asked.json, {"functions": functions, "everything": everything, "doubled_texts": doubled})
 
 
 if __name__ == "__main__":

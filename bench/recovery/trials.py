@@ -113,8 +113,10 @@ class Kills:
 
     def __init__(self) -> None:
         self.is_calm = threading.Event()
+        self.resumptions: dict[str, list[float]] = {function: [] for function in _FUNCTIONS}
         self.recoveries: dict[str, list[float]] = {function: [] for function in _FUNCTIONS}
         self.open: dict[tuple[str, str], float] = {}
+        self._untimed: set[tuple[str, str]] = set()
         self._durations: dict[str, list[float]] = {function: [] for function in _FUNCTIONS}
         self._lock = threading.Lock()
 
@@ -126,7 +128,12 @@ class Kills:
             return KillAfter(0)
         return KillAfter(random.uniform(0, statistics.median(durations)))
 
-    def observe(self, delivery: Delivery, ended: InvocationResult, _begun: float) -> None:
+    def begin_outage(self) -> None:
+        """Measure no work that is open when the database crashes: it waits for the database."""
+        with self._lock:
+            self._untimed |= self.open.keys()
+
+    def observe(self, delivery: Delivery, ended: InvocationResult, begun: float) -> None:
         """Note a death, or that the work of a dead worker is done: by its message, or by that of a check."""
         key, now = _key(delivery), time.monotonic()
         with self._lock:
@@ -135,19 +142,23 @@ class Kills:
             if ended.outcome == "killed":
                 self.open.setdefault(key, now)
             elif ended.outcome == "answered" and not (ended.answer or {}).get("batchItemFailures") and key in self.open:
-                self.recoveries[delivery.function].append(now - self.open.pop(key))
+                killed_at = self.open.pop(key)
+                if key not in self._untimed:
+                    self.resumptions[delivery.function].append(begun - killed_at)
+                    self.recoveries[delivery.function].append(now - killed_at)
 
     def figures(self, function: str) -> dict[str, report.Cell]:
         """Return the kills of one function and how long their work took."""
-        times = self.recoveries[function]
+        resumed, done = self.resumptions[function], self.recoveries[function]
         never = sum(name == function for name, _ in self.open)
         return {
             "what": _FUNCTIONS[function],
-            "kills": len(times) + never,
+            "kills": len(done) + never,
             "never done": never,
-            "median_s": report.percentile(times, 50) if times else 0.0,
-            "p95_s": report.percentile(times, 95) if times else 0.0,
-            "max_s": max(times, default=0.0),
+            "resumed_s": report.percentile(resumed, 50) if resumed else 0.0,
+            "resumed_p95_s": report.percentile(resumed, 95) if resumed else 0.0,
+            "done_s": report.percentile(done, 50) if done else 0.0,
+            "done_p95_s": report.percentile(done, 95) if done else 0.0,
         }
 
 
@@ -158,8 +169,11 @@ def _key(delivery: Delivery) -> tuple[str, str]:
 
 def measure(
     environment: ChaosEnvironment, office: SlowOffice, people: int, seconds: float
-) -> tuple[list[dict[str, report.Cell]], dict[str, report.Cell]]:
-    """Have so many people write in so many seconds, kill meanwhile, and wait until all are answered."""
+) -> tuple[list[dict[str, report.Cell]], dict[str, report.Cell], dict[str, list[str]]]:
+    """Have so many people write in so many seconds, kill meanwhile, and wait until all are answered.
+
+    Return the figures by function, those of the run, and what the people read who got a reply twice.
+    """
     environment.event_sources = [_with_template_settings(environment, source) for source in environment.event_sources]
     kills, over = Kills(), threading.Event()
     expected: dict[str, int] = {}
@@ -180,17 +194,18 @@ def measure(
     )
     poller.run(seconds + 2 * _PATIENCE_SECONDS, keep_running=lambda: True, should_stop=over.is_set)
     texts = _replies_by_phone(environment)
+    doubled = {number: texts[number] for number, count in expected.items() if len(texts.get(number, [])) > count}
     heavy = sum(count > 1 for count in expected.values())
     everything: dict[str, report.Cell] = {
         "people": people,
         "lost": _count_missing(environment, expected),
         "for a person": sum(_unknown_replies(environment).values()),
-        "doubled": sum(len(texts.get(number, [])) > count for number, count in expected.items()),
+        "doubled": len(doubled),
         "calls": sum(office.calls.values()),
         "doubled calls": sum(count > 1 for count in office.calls.values()),
         "missing calls": heavy - len(office.calls),
     }
-    return [kills.figures(function) for function in _FUNCTIONS], everything
+    return [kills.figures(function) for function in _FUNCTIONS], everything, doubled
 
 
 def _with_template_settings(environment: ChaosEnvironment, source: EventSource) -> EventSource:
@@ -223,6 +238,7 @@ def _crash_once(environment: ChaosEnvironment, kills: Kills, seconds: float) -> 
     time.sleep(seconds / 2 - calm)
     kills.is_calm.set()
     time.sleep(calm)
+    kills.begin_outage()
     environment.cluster.crash()
     while True:
         with suppress(subprocess.SubprocessError, AssertionError):  # its recovery takes longer on a busy machine
