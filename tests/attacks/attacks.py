@@ -25,8 +25,10 @@ from tests.attacks import (
     limit_attacks,
     load_attacks,
     member_attacks,
+    pulse_attacks,
     session_attacks,
     tenancy_attacks,
+    tool_call_attacks,
 )
 from tests.conversation_harness import PHONE, ConversationHarness, search_call, text_answer, tool_call
 
@@ -664,6 +666,41 @@ ATTACKS = (
         approval_attacks.question_is_answered_from_below,
         "a member with the clearance answers it",
         approval_attacks.question_is_answered_by_who_may_read_it,
+    ),
+    Attack(
+        "a viewer or an editor calls a tool past the agent",
+        "tool-callers",
+        tool_call_attacks.editor_calls_a_tool_past_the_agent,
+        "an administrator calls it",
+        tool_call_attacks.admin_calls_a_tool,
+    ),
+    Attack(
+        "an administrator's client calls a tool that asks, without a yes",
+        "direct-questions",
+        tool_call_attacks.tool_that_asks_is_called_without_a_yes,
+        "an administrator calls it",
+        tool_call_attacks.admin_calls_a_tool,
+    ),
+    Attack(
+        "a linked record's text gives the writer of a Pulse orders",
+        "pulse-statements",
+        pulse_attacks.neighbour_gives_the_writer_orders,
+        "a linked record is in the Pulse with its figure",
+        pulse_attacks.neighbour_is_in_the_pulse,
+    ),
+    Attack(
+        "a visitor reads a Pulse above their clearance",
+        "pulse-levels",
+        pulse_attacks.pulse_is_read_from_below,
+        "everybody reads the Pulse of their level",
+        pulse_attacks.pulse_is_read_with_the_clearance,
+    ),
+    Attack(
+        "a record that changes all the time makes Pulses costly",
+        "pulse-budget",
+        pulse_attacks.noise_makes_pulses_costly,
+        "changes reach the Pulse within the budget",
+        pulse_attacks.changes_reach_pulses_within_the_budget,
     ),
 )
 """Every attack of docs/security.md that a turn can be talked into, and those of foreign pages and strangers."""

@@ -10,8 +10,9 @@ from uuid import UUID
 
 import psycopg
 
+from parlour.api import authorization
 from parlour.api.routes import embedded_chat
-from parlour.approvals import approvals, grants, question
+from parlour.approvals import approvals, grants, policy, question
 from parlour.conversations import outgoing_links, reply, tool_execution, untrusted_text
 from parlour.conversations import store as conversation_store
 from parlour.conversations.linking import link_codes
@@ -20,6 +21,11 @@ from parlour.infra.postgres import Transaction
 from parlour.memory.facts import own_text
 from parlour.models import spend
 from parlour.notifications import chatwoot_note, delivery_job
+from parlour.principal import RESTRICTED
+from parlour.pulse.due import budget
+from parlour.pulse.due.scheduling_rules import PulseBudget
+from parlour.pulse.reading import store as pulse_store
+from parlour.pulse.writing import statement_check
 from parlour.records import crud, record_links
 from parlour.tenancy import access, authentication, open_streams, rate_limits, roles, routing_keys, users
 from parlour.tenancy import store as tenancy_store
@@ -171,6 +177,33 @@ def _show_every_question(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(approvals, "_can_see", lambda *_: True))
 
 
+def _skip_role_checks(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(authorization, "_require_role", lambda *_: None))
+
+
+def _skip_direct_questions(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(policy, "asks_first", lambda *_: False))
+
+
+def _accept_statements(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(statement_check, "clean_statement", lambda text: text))
+    stack.enter_context(patch.object(statement_check, "_has_unsupported_number", lambda *_: False))
+
+
+def _read_every_pulse(_desk: ConversationHarness, stack: ExitStack) -> None:
+    find = pulse_store.find_pulse_view
+    stack.enter_context(
+        patch.object(pulse_store, "find_pulse_view", lambda tx, record_id, _level: find(tx, record_id, RESTRICTED))
+    )
+
+
+def _spend_without_end(_desk: ConversationHarness, stack: ExitStack) -> None:
+    def read(*_: object) -> PulseBudget:
+        return PulseBudget(Decimal(1_000), Decimal(), Decimal())
+
+    stack.enter_context(patch.object(budget, "read_budget", read))
+
+
 DEFENCES: Mapping[str, SwitchOff] = {
     "doors": _open_doors,
     "member-sign-in": _accept_every_token,
@@ -200,6 +233,11 @@ DEFENCES: Mapping[str, SwitchOff] = {
     "question-levels": _show_every_question,
     "grants": _let_keys_grant,
     "route-claims": _believe_every_claim,
+    "tool-callers": _skip_role_checks,
+    "direct-questions": _skip_direct_questions,
+    "pulse-statements": _accept_statements,
+    "pulse-levels": _read_every_pulse,
+    "pulse-budget": _spend_without_end,
 }
 """By the name that `--without` knows them by."""
 
