@@ -20,6 +20,7 @@ from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.rendering import Prompt, render_prompt
 from parlour.prompts.assembly.segment import Block, Item, Layer, Segment, Source, SourceKind
 from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.assembly.turn_metadata import Writer
 from parlour.text.token_counter import TokenCounter
 
 type Layout = Literal[
@@ -33,6 +34,7 @@ nothing_marked     the product's bytes without any.
 briefing_anew      the briefing is rendered anew in every turn.
 sliding_window     history is always the newest ten messages."""
 
+_VISITOR = Writer("visitor", "not signed in", "Priya")
 _BEGUN = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 _WRITES = ("create_entity", "update_entity", "change_record", "link_entities")
 _WINDOW = 5
@@ -109,7 +111,7 @@ class _Player:
             number,
             tuple(map(canonical_json, self.script.tools)),
             [Item(SourceKind.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
-            turn_metadata.render_turn_metadata(TokenCounter(), self.at, "web", "en-IN", "Priya", number),
+            turn_metadata.render_turn_metadata(TokenCounter(), self.at, "web", "en-IN", _VISITOR),
             [Message(turn.user, Source("messages", f"u{number}"))],
             record_handle=self.script.about,
             briefing_candidates=self._briefing(),

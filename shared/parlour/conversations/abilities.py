@@ -21,7 +21,7 @@ def abilities_of(
     """Return the abilities that come with the tools: whether each changes something, by its name."""
     can_link = not tools.keys().isdisjoint({CREATE_ENTITY.name, LINK_ENTITIES.name})
     has_types = can_link or not tools.keys().isdisjoint(_TYPED_TOOLS)
-    lines = render_type_lines(types, can_filter=LIST_ENTITIES.name in tools, can_link=can_link) if has_types else []
+    lines = render_type_lines(types, can_link=can_link) if has_types else []
     return Abilities(
         tools=frozenset(tools),
         writing_tools=frozenset(name for name, writes in tools.items() if writes),

@@ -20,6 +20,7 @@ from parlour.conversations.handoff_rules import HAND_OFF, hand_off_tool
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.turn_context import TurnContext
+from parlour.inbox.service_hours import Service, local_zone
 from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.json_values import JsonObject, digest_of_texts
 from parlour.infra.postgres import Transaction
@@ -31,6 +32,7 @@ from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
 from parlour.prompts.assembly.past_turn import Message
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.assembly.turn_metadata import Writer
 from parlour.prompts.ledger.prompt_builder import (
     PreviousPrompts,
     PromptBuilder,
@@ -42,8 +44,9 @@ from parlour.prompts.ledger.prompt_record import PromptInputs
 from parlour.records.linked_records import FocusRecord, LinkedRecordsCache, read_focus_record
 from parlour.records.type_lines import KnownTypes
 from parlour.tenancy import bindings, users
-from parlour.tenancy.access import Access
+from parlour.tenancy.access import Access, identify
 from parlour.tenancy.bindings import Persona
+from parlour.tenancy.rows import User
 from parlour.text.citation_markers import names_a_source
 from parlour.text.token_counter import TokenCounter
 from parlour.tools import calls, effects
@@ -237,7 +240,7 @@ class _TurnLoader:
         known = memory_writes.recall_memories(
             self.tx, self.lease, self.persona, before.past_turns, self.input_messages, self.turn.frozen_at
         )
-        persona, user = self.persona, self.persona.user
+        persona = self.persona
         materials = PromptMaterials(
             turn_number=self.turn.number,
             tools=tuple(tool.definition_json for tool in self.tools),
@@ -249,14 +252,7 @@ class _TurnLoader:
                 *handoffs.opening_instruction(self.input_messages),
                 *self._numbers_as_read(),
             ),
-            turn_metadata=turn_metadata.render_turn_metadata(
-                TokenCounter(before.cache_state.token_factors),
-                self.turn.frozen_at,
-                self.input_messages[-1].channel,
-                user.locale if user else None,
-                user.display_name if user else None,
-                self.turn.number,
-            ),
+            turn_metadata=self._turn_metadata(TokenCounter(before.cache_state.token_factors)),
             user_messages=[
                 Message(text, Source("messages", str(one.id)))
                 for one in self.input_messages
@@ -292,6 +288,17 @@ class _TurnLoader:
         else:
             prompting.read_surrounding = lambda: self.read_in_own_transaction(self._surrounding_candidates)
         return prompting
+
+    def _turn_metadata(self, counter: TokenCounter) -> str:
+        user, binding, now = self.persona.user, self.persona.binding, self.turn.frozen_at
+        return turn_metadata.render_turn_metadata(
+            counter,
+            now.astimezone(local_zone(self.persona.tenant.settings, binding.inbox)),
+            self.input_messages[-1].channel,
+            user.locale if user else None,
+            _writer(user, self.principal),
+            Service.parse(binding.inbox).describe_duty(now),
+        )
 
     def _previous_prompts(self) -> PreviousPrompts:
         return load_previous_prompts(
@@ -348,6 +355,20 @@ class _TurnLoader:
         return budget.resolve_profile(
             self.persona.agent.budget, self.focus_record.budget_override if self.focus_record else None
         )
+
+
+def _writer(user: User | None, principal: Principal) -> Writer:
+    """Return who writes, with the highest of their roles here."""
+    if user is None:
+        return Writer("user")
+    name = user.display_name or ""
+    match identify(user):
+        case "member":
+            role = next((role for role in ("admin", "editor", "viewer") if role in principal.roles), "")
+            return Writer("member", role, name)
+        case "verified":
+            return Writer("user", "verified phone", name)
+    return Writer("visitor", "not signed in", name)
 
 
 def _acting_tools(tools: Sequence[Tool]) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from parlour.infra.json_values import Json, JsonObject
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
+TIME_ZONE_SETTING = "time_zone"
+"""The tenant's setting with its time zone."""
+
 _MAX_DAYS = 60
 """How far ahead a due time is looked for; hours that open less are never due."""
 
@@ -90,12 +93,30 @@ class Service:
             left -= end - begin
         return None
 
+    def describe_duty(self, now: datetime) -> str:
+        """Return until when the team is on duty today, or when it is back; "" without hours or future openings."""
+        spans = self.hours.spans_from(now) if self.hours else []
+        if self.hours is None or not spans:
+            return ""
+        local = [(begin.astimezone(self.hours.time_zone), end.astimezone(self.hours.time_zone)) for begin, end in spans]
+        opening = local[0][0]
+        if opening != now:
+            return f"team back {opening:%a %H:%M}"
+        closing = max(end for begin, end in local if begin.date() == opening.date())
+        return f"team on duty until {closing:%H:%M}"
+
     def describe_opening(self, now: datetime) -> str:
         """Return when somebody is on duty next, as the user reads it: "Monday 09:00"; empty when never."""
         opening = self.next_opening(now)
         if opening is None or self.hours is None:
             return ""
         return f"{opening.astimezone(self.hours.time_zone):%A %H:%M}"
+
+
+def local_zone(tenant_settings: JsonObject, inbox: JsonObject) -> ZoneInfo:
+    """Return the zone in which a binding's users read times: that of its hours, else the tenant's, else UTC."""
+    hours = Service.parse(inbox).hours
+    return hours.time_zone if hours else ZoneInfo(str(tenant_settings.get(TIME_ZONE_SETTING) or "UTC"))
 
 
 def _parse_spans(value: Json) -> tuple[tuple[time, time], ...]:

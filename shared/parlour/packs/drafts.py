@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft
+from parlour.inbox.service_hours import TIME_ZONE_SETTING
 from parlour.inbox.threads import SAVED_REPLIES_SETTING
 from parlour.infra.json_values import Json, JsonObject
 from parlour.models.demo_scenes import DEMO_SETTING
@@ -38,6 +39,7 @@ TENANT_SETTINGS: Mapping[str, Json] = {
     PLAYS_ON_SETTING: "",
     TOOL_HOSTS_SETTING: [],
     LINK_HOSTS_SETTING: [],
+    TIME_ZONE_SETTING: "UTC",
     PHONE_ROLES_SETTING: [*DEFAULT_PHONE_ROLES],
     OWN_HOSTS_SETTING: [],
     RELATIONS_SETTING: [],
@@ -70,6 +72,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         PLAYS_ON_SETTING: tenant.plays_on,
         TOOL_HOSTS_SETTING: [*tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
+        TIME_ZONE_SETTING: tenant.time_zone,
         PHONE_ROLES_SETTING: [*tenant.phone_roles],
         REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
         SAVED_REPLIES_SETTING: {name: {**texts} for name, texts in tenant.saved_replies.items()},

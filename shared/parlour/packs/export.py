@@ -5,6 +5,7 @@ from itertools import groupby
 
 from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft, export_documents
+from parlour.inbox.service_hours import TIME_ZONE_SETTING
 from parlour.inbox.threads import SAVED_REPLIES_SETTING
 from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_json
@@ -77,6 +78,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     secrets = {one.name: one.config["reference"] for one in configuration if one.kind == "secret"}
     row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
     row["plays_on"] = tenant.settings.get(PLAYS_ON_SETTING, "")
+    row["time_zone"] = tenant.settings.get(TIME_ZONE_SETTING, "UTC")
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
     row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
     row["phone_roles"] = tenant.settings.get(PHONE_ROLES_SETTING, [*DEFAULT_PHONE_ROLES])

@@ -88,6 +88,11 @@ class Tenant(PackModel):
         default=None,
         description="Most that model calls may cost per day, in US dollars. Left out, the cap does not change.",
     )
+    time_zone: Annotated[str, AfterValidator(field_formats.time_zone)] = Field(
+        default="UTC",
+        description="The zone of the times that agents and users read, such as Asia/Kolkata; a binding with opening "
+        "hours has the zone of these.",
+    )
     secrets: dict[Identifier, Annotated[str, AfterValidator(field_formats.secret_reference)]] = Field(
         default={},
         description="Name of a secret and where the secret store keeps it: `parlour/tenants/<slug>/<name>`. "

@@ -43,11 +43,10 @@ class KnownTypes:
         return cls(own, tuple(found.get("relations") or ()))
 
 
-def render_type_lines(types: KnownTypes, *, can_filter: bool, can_link: bool) -> list[str]:
+def render_type_lines(types: KnownTypes, *, can_link: bool) -> list[str]:
     """Return the lines: the pack's types with their properties, the built-in ones too where the pack has none.
 
-    can_filter  whether an example of a filter is given.
-    can_link    whether the relations are listed.
+    can_link  whether the relations are listed.
     """
     built_in = {key: kind.properties for key, kind in BUILT_IN_TYPES.items() if key != CONVERSATION_TYPE}
     described = dict(sorted((types.properties or built_in).items()))
@@ -60,8 +59,6 @@ def render_type_lines(types: KnownTypes, *, can_filter: bool, can_link: bool) ->
         *(f"- {key}: {', '.join(_properties(properties))}" for key, properties in shown.items()),
         *([f"- also: {', '.join(named)}"] if named else []),
     ]
-    if can_filter and (example := _filter_example(shown)):
-        lines.append(example)
     if can_link:
         relations = dict.fromkeys((*types.relations[:_MAX_RELATIONS], *_GENERAL_RELATIONS))
         lines.append(f"Relations: {', '.join(relations)}.")
@@ -90,12 +87,3 @@ def _kind(definition: JsonObject) -> str:
         choices = choices_of(definition)
         return " | ".join([*choices[:_MAX_CHOICES], *(["..."] if len(choices) > _MAX_CHOICES else [])])
     return "" if kind == "text" or (kind == "number" and unit_of(definition)) else str(kind)
-
-
-def _filter_example(described: Mapping[str, JsonObject]) -> str:
-    """Return a filter that is true for one of the types; "" when none of them has a choice."""
-    for key, properties in described.items():
-        for name, definition in properties.items():
-            if choices := choices_of(definition):
-                return f'A filter has exact values: kind "{key}", where {{"{name}": "{choices[-1]}"}}.'
-    return ""

@@ -74,7 +74,7 @@ def test_the_layer_is_counted_and_keeps_to_its_caps(conversation: ConversationHa
 
 def test_without_a_record_it_names_the_projects(conversation: ConversationHarness) -> None:
     ask(conversation, None)
-    assert "about no single record" in system(conversation)[1]
+    assert "This conversation is about" not in system(conversation)[1]
     assert "project/NRS" in system(conversation)[1]
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from parlour.inbox.service_hours import Service
+from parlour.inbox.service_hours import Service, local_zone
 from parlour.infra.json_values import JsonObject
 
 LONDON: JsonObject = {
@@ -49,3 +49,27 @@ def test_without_hours_somebody_is_always_there() -> None:
 def test_hours_that_never_open_are_never_due() -> None:
     never = service({"time_zone": "UTC"})
     assert (never.is_open(SATURDAY), never.due_at(SATURDAY, 5), never.describe_opening(SATURDAY)) == (False, None, "")
+
+
+@pytest.mark.parametrize(
+    ("now", "text"),
+    [
+        (MONDAY_NOON, "team on duty until 17:00"),  # lunch ends no day
+        (datetime(2026, 3, 30, 11, 30, tzinfo=UTC), "team back Mon 13:00"),
+        (datetime(2026, 3, 30, 17, 0, tzinfo=UTC), "team back Fri 09:00"),
+    ],
+)
+def test_the_working_day_is_in_local_time(now: datetime, text: str) -> None:
+    assert service().describe_duty(now) == text
+
+
+def test_without_hours_there_is_no_working_day() -> None:
+    assert service(None).describe_duty(SATURDAY) == ""
+    assert service({"time_zone": "UTC"}).describe_duty(SATURDAY) == ""
+
+
+def test_the_zone_of_the_hours_goes_before_the_tenants() -> None:
+    inbox: JsonObject = {"service": {"hours": LONDON}}
+    assert str(local_zone({"time_zone": "Asia/Kolkata"}, inbox)) == "Europe/London"
+    assert str(local_zone({"time_zone": "Asia/Kolkata"}, {})) == "Asia/Kolkata"
+    assert str(local_zone({}, {})) == "UTC"

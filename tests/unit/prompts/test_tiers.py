@@ -105,29 +105,30 @@ def test_a_rule_about_a_tool_is_there_only_with_the_tool(rule: str, needs: str) 
     for name in ("search_knowledge", "create_entity", "link_entities", "ask_a_person", "look"):
         writes = frozenset({name} & {"create_entity", "link_entities"})
         text = tiers.render_tiers(Human(), Team(), Agent(), Abilities(frozenset({name}), writes))
-        is_linking = rule == "Link records" and name == "create_entity"
-        assert (rule in text) is (name == needs or is_linking)
+        assert (rule in text) is (name == needs)
 
 
 def test_clarify_is_what_holds_in_doubt_and_only_act_creates() -> None:
     text = tiers.render_tiers(Human(), Team(), Agent(), WRITER)
     lines = {name: line for line in text.splitlines() for name in Agent().modes if line.startswith(f"- {name}:")}
-    assert "If in doubt, clarify" in lines["clarify"]
-    assert "Only to act changes anything" in text
-    assert "Do it with the tools" in lines["act"]
+    assert "it is not clear" in lines["clarify"]
+    assert "Change something only when the user wants you to act. If in doubt, clarify." in text
+    assert "say what was done" in lines["act"]
 
 
 def test_an_agent_that_may_not_act_is_told_so_and_nothing_of_writing() -> None:
     text = tiers.render_tiers(Human(), Team(), Agent(modes=("clarify", "inform")), WRITER)
     assert "- act:" not in text
-    assert "say what you would do, and who can" in text
+    assert "You change nothing here: say what you would do." in text
     assert "Before you create a record" not in text
 
 
 def test_what_a_user_may_not_do_is_said_of_them_alone() -> None:
     visitor = replace(WRITER, refused_tools=("raise_rfi",), is_unverified=True)
-    assert "raise_rfi" in tiers.render_tiers(Human(), Team(), Agent(), visitor)
-    assert "a member of the team accepts" in tiers.render_tiers(Human(), Team(), Agent(), visitor)
+    text = tiers.render_tiers(Human(), Team(), Agent(), visitor)
+    assert "Not for this user: raise_rfi. Say so if they ask for it." in text
+    assert "only records that this user created" in text
+    assert "a member of the team accepts" in text
     assert "a member of the team accepts" not in tiers.render_tiers(Human(), Team(), Agent(), WRITER)
 
 
@@ -150,9 +151,9 @@ def test_another_desk_is_described_in_the_third_person(role: str, shown: str) ->
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [
-        (("en",), "You write English. To any other language answer in English"),
+        (("en",), "You write only English. If the user writes another language, say so once."),
         (("hi", "en-IN", "ta"), "You write Hindi, English (en-IN) and Tamil. Answer in the one that the user writes"),
-        (("tlh",), "You write tlh."),
+        (("tlh",), "You write only tlh."),
         ((), ""),
     ],
 )

@@ -49,16 +49,15 @@ def _tool(
 
 SEARCH_KNOWLEDGE = _tool(
     "search_knowledge",
-    "Search documents, files, records and past messages: before you state a fact about any of them, and again with "
-    "other words when the results do not answer. Results are numbered; cite them as [n].",
+    "Search documents, files, records and past messages. Results are numbered.",
     {
         "query": _text(
             "One question, clear by itself, with names and terms its answer contains.",
             minLength=1,
             maxLength=1000,
         ),
-        "scope": {"enum": [*SCOPES]},
-        "of": _text("Handle of the project or record, or the type; default: this conversation's."),
+        "scope": {"enum": [*SCOPES], "description": "Where; default: workspace, which is everything."},
+        "of": _text("Handle of that project or record, or that type; default: this conversation's."),
         "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND},
     },
     "query",
@@ -70,7 +69,7 @@ LIST_ENTITIES = _tool(
     {
         "kind": _text("Type."),
         "project": _text("Handle."),
-        "where": {"type": "object", "description": "Exact property values of that type."},
+        "where": {"type": "object", "description": "Exact values by property, of that type."},
         "text": _text("Words of the name."),
         "cursor": _TEXT,
     },
@@ -135,7 +134,7 @@ UPDATE_ENTITY = _tool(
     "Change a record.",
     {
         "entity": _text("Handle."),
-        "kind": _TEXT,
+        "kind": _text("Type, if the handle lacks it."),
         "name": _text("New name.", maxLength=_LONGEST_NAME),
         "properties": {"type": "object", "description": "Those that change; null removes one."},
         "text": _text("A document's whole new Markdown."),
