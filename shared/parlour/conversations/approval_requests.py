@@ -134,8 +134,11 @@ def add_closed_events(running: TurnContext) -> None:
 
 
 def changes_text(running: TurnContext, loaded: LoadedTurn) -> str:
-    """Return a line about what the step that asks has changed already: the model answers its results only later."""
-    step = running.journal.steps[-1]
+    """Return a line about what the step that asks has changed already, unless the model answered its results."""
+    position = max(at for at, step in enumerate(running.journal.steps) if running.journal.results_of_step(step.number))
+    step, *later_steps = running.journal.steps[position:]
+    if any(later_step.text for later_step in later_steps):
+        return ""
     results = running.journal.results_of_step(step.number)
     tools = {tool.name: tool for tool in loaded.tools if tool.writes and not tool.heavy}
     changes: dict[str, None] = {}
@@ -150,8 +153,9 @@ def changes_text(running: TurnContext, loaded: LoadedTurn) -> str:
     return running.canned_texts.find("changes_done").replace("{changes}", "; ".join(changes)) if changes else ""
 
 
-def open_questions(running: TurnContext, asked_now: bool) -> OpenQuestions:
+def open_questions(running: TurnContext) -> OpenQuestions:
     """Return what a reply has to ask: the open questions to the user, and news of those that others are asked."""
+    asked_now = running.journal.is_question
     if not (asked_now or running.lease.has_open_questions):
         return OpenQuestions()
     found: list[Approval] = running.dependencies.database.run(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly.reminder import Closing
-from parlour.prompts.assembly.tool_rounds import ASKED
+from parlour.prompts.assembly.tool_rounds import is_waiting
 from parlour.text.sentences import complete_part
 
 STOPPED = "stopped"
@@ -75,12 +75,14 @@ class Journal:
     """The committed steps and finished tool calls of one turn, in order.
 
     joined_messages  what the user wrote while the turn ran and it reads.
+    unread_tools     the tools whose successful result the model need not read: the runtime tells the user of it.
     """
 
     steps: tuple[ModelStep, ...]
     finished_calls: tuple[FinishedCall, ...]
     max_tool_iterations: int
     joined_messages: tuple["JoinedMessage", ...] = ()
+    unread_tools: frozenset[str] = frozenset()
 
     @property
     def text(self) -> str:
@@ -98,11 +100,18 @@ class Journal:
             was_cut = step.is_cut
         return join_texts(paragraphs)
 
+    @property
+    def is_question(self) -> bool:
+        """Whether a person is asked about a call of the turn."""
+        return any(is_waiting(call.result) for call in self.finished_calls)
+
     def closing_of(self, position: int) -> Closing:
         """Return why the step at a position, from 0, may call no tool; "" where it may."""
         previous = self.steps[position - 1] if position else None
         if previous and previous.is_cut:
             return "continue"
+        if previous and any(map(is_waiting, self.results_of_step(previous.number).values())):
+            return "question"
         if sum(1 for step in self.steps[:position] if step.tool_requests) >= self.max_tool_iterations:
             return "limit"
         return "answer" if previous and not previous.tool_requests else ""
@@ -110,6 +119,15 @@ class Journal:
     def results_of_step(self, step: int) -> dict[str, JsonObject]:
         """Return the results of a step's tool calls, by call id."""
         return {call.call_id: call.result for call in self.finished_calls if call.step == step}
+
+    def has_unread_results(self, step: ModelStep) -> bool:
+        """Return whether a step's calls have results that the model has to read: failures, and what was looked up."""
+        results = self.results_of_step(step.number)
+        return any(
+            not is_waiting(result) and (request.name not in self.unread_tools or result.get("ok") is False)
+            for request in step.tool_requests
+            if (result := results.get(request.call_id)) is not None
+        )
 
     def ordered_results(self, step: ModelStep) -> tuple[tuple[str, JsonObject], ...]:
         """Return the results of a step's calls in the order in which the model asked for them."""
@@ -167,9 +185,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """The turn is over: a person is asked about what the model wants to do. `text`: the words of all its steps."""
+    """The turn is over: a person is asked about what the model wants to do.
+
+    text    the words of all its steps.
+    is_cut  whether they end before their end, at the limit of their tokens.
+    """
 
     text: str
+    is_cut: bool = False
 
 
 type NextStep = CallModel | RunTools | Reply | AskPerson
@@ -181,7 +204,7 @@ def next_step(journal: Journal) -> NextStep:
     The model may ask for tools `max_tool_iterations` times; the step after that is asked without tools, and so is the
     one after a step without words and calls. Where such a step has no words, or asks for tools all the same, one more
     is asked; that one ends the turn. A text that its limit cut goes on once. A call about which a person is asked ends
-    the turn as well.
+    the turn as well; where the same step has results that the model has to read, one step without tools comes first.
     """
     if not journal.steps:
         return CallModel(1, is_retry=False, closing=journal.closing_of(0))
@@ -192,11 +215,22 @@ def next_step(journal: Journal) -> NextStep:
     if last.tool_requests and not closing:
         return _after_calls(journal, last)
     if closing == "continue":
-        return Reply(journal.text, is_answer=True, is_cut=last.is_cut or not last.text)
-    is_over = last.stop_reason in _FINAL_STOP_REASONS or (position > 0 and _is_unanswered(journal, position - 1))
+        return _end(journal, is_answer=True, is_cut=last.is_cut or not last.text)
+    is_over = (
+        closing == "question"
+        or last.stop_reason in _FINAL_STOP_REASONS
+        or (position > 0 and _is_unanswered(journal, position - 1))
+    )
     if not last.is_cut and (is_over or not _is_unanswered(journal, position)):
-        return Reply(journal.text, is_answer=bool(last.text) or len(journal.text) > MAX_ANNOUNCEMENT_CHARS)
+        return _end(journal, is_answer=bool(last.text) or len(journal.text) > MAX_ANNOUNCEMENT_CHARS)
     return CallModel(last.number + 1, is_retry=False, closing=journal.closing_of(position + 1))
+
+
+def _end(journal: Journal, *, is_answer: bool, is_cut: bool = False) -> NextStep:
+    """Return the end of the turn, with the question about a call if there is one."""
+    if journal.is_question:
+        return AskPerson(journal.text, is_cut)
+    return Reply(journal.text, is_answer=is_answer, is_cut=is_cut)
 
 
 def _is_unanswered(journal: Journal, position: int) -> bool:
@@ -211,7 +245,7 @@ def _after_calls(journal: Journal, last: ModelStep) -> NextStep:
     missing = tuple(request for request in last.tool_requests if request.call_id not in results)
     if missing:
         return RunTools(last.number, missing)
-    if any(result.get("ok") is False and result.get("code") == ASKED for result in results.values()):
+    if journal.is_question and not journal.has_unread_results(last):
         return AskPerson(journal.text)
     return CallModel(last.number + 1, is_retry=False, closing=journal.closing_of(len(journal.steps)))
 

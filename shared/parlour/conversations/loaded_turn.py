@@ -51,6 +51,7 @@ from parlour.text.citation_markers import names_a_source
 from parlour.text.token_counter import TokenCounter
 from parlour.tools import calls, effects
 from parlour.tools.builtin.definitions import ASK_A_PERSON
+from parlour.tools.builtin.operations import RECORD_WRITING_ENDPOINTS
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.registry import parse_tools
 from parlour.tools.tool_definition import Tool
@@ -144,7 +145,7 @@ def load_turn(
         _first_model(persona, dependencies.models),
         read_in_own_transaction,
     )
-    journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.load_journal()
+    journal = read.load_journal()
     prompting = (None if turn.is_new else read.load_recorded_prompts()) or read.new_prompt_builder()
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.list_unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.list_undispatched(tx, turn.id)
@@ -182,6 +183,9 @@ class _TurnLoader:
         """Where a turn that goes on stands. What its calls found and its reader may not be told of any more is not in
         it, and its prompts are begun anew then."""
         tx, turn = self.tx, self.turn
+        new = Journal((), (), self.persona.agent.max_tool_iterations, unread_tools=_unread_tools(self.tools))
+        if turn.is_new:
+            return new
         steps = tuple(
             ModelStep(row.number, None if row.blocks is None else tuple(row.blocks), row.stop_reason)
             for row in store.list_steps(tx, turn.id)
@@ -190,7 +194,7 @@ class _TurnLoader:
             FinishedCall(row.step, row.call_id, row.result) for row in store.list_finished_calls(tx, turn.id)
         )
         joined = message_joining.joined_messages(self.input_messages)
-        journal = Journal(steps, finished, self.persona.agent.max_tool_iterations, joined)
+        journal = replace(new, steps=steps, finished_calls=finished, joined_messages=joined)
         told = journal_redaction.withhold_restricted_results(
             tx, self.lease.id, journal, self._writing_tools(), self.principal.clearance
         )
@@ -374,6 +378,12 @@ def _writer(user: User | None, principal: Principal) -> Writer:
 def _acting_tools(tools: Sequence[Tool]) -> tuple[str, ...]:
     """Return the tools whose calls do something, also where no record changes: made again, they do it twice."""
     return tuple(tool.name for tool in tools if tool.writes or tool.heavy or tool.name in {HAND_OFF, ASK_A_PERSON.name})
+
+
+def _unread_tools(tools: Sequence[Tool]) -> frozenset[str]:
+    """Return the tools of whose outcome the runtime tells the user where the model does not read it."""
+    own_words = {HAND_OFF, ASK_A_PERSON.name}
+    return frozenset(tool.name for tool in tools if tool.endpoint in RECORD_WRITING_ENDPOINTS or tool.name in own_words)
 
 
 def _prompt_versions(persona: Persona, tools: Sequence[Tool], tier_items: Sequence[Item], lease: Lease) -> JsonObject:

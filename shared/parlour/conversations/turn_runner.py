@@ -89,9 +89,7 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
             ),
         ):
             answer = _produce_answer(running)
-            if answer.state != "stopped":
-                answer = replace(answer, questions=approval_requests.open_questions(running, answer.is_question))
-            has_more |= commit_answer(running, answer)
+            has_more |= commit_answer(running, _with_questions(running, answer))
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
         _release_session(running, counts_attempt=True)
@@ -131,7 +129,7 @@ def _wake_postponed(dependencies: TurnDependencies, postponed: DueWork | None, n
 def _commit_failure(turn_context: TurnContext) -> bool:
     """Say that it failed; False when it was answered by then, and only what comes after that broke."""
     try:
-        commit_answer(turn_context, _failed_answer("unexpected_error"))
+        commit_answer(turn_context, _with_questions(turn_context, _failed_answer("unexpected_error")))
     except LeaseLost:
         return False
     return True
@@ -326,17 +324,22 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
         match next_step(journal):
             case CallModel() as step:
                 if turn_context.stop.cause:
-                    return Answer(journal.text, state="stopped", reader=reader)
+                    state: Literal["answered", "stopped"] = "answered" if journal.is_question else "stopped"
+                    return Answer(journal.text, state=state, reader=reader)
                 turn_context.require_time()
                 turn_context.journal = ask_model(turn_context, loaded_turn, journal, step)
             case RunTools() as step:
                 journal = run_requested_tools(turn_context, loaded_turn, journal, step)
                 turn_context.journal = join_new_messages(turn_context, journal, loaded_turn.persona.binding)
                 loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(turn_context.journal))
-            case AskPerson(text):
+            case AskPerson(text, is_cut):
                 turn_context.feed.set_state("waiting")
-                changes = approval_requests.changes_text(turn_context, loaded_turn)
-                return Answer(text, closing_line=changes, reader=reader, is_question=True)
+                ending = turn_context.canned_texts.find("reply_cut") if is_cut else ""
+                return Answer(
+                    text,
+                    closing_line=ending or approval_requests.changes_text(turn_context, loaded_turn),
+                    reader=reader,
+                )
             case Reply(text) if turn_context.stop.cause and journal.steps[-1].stop_reason == STOPPED:
                 return Answer(text, state="stopped", reader=reader)
             case Reply(text, is_answer=True, is_cut=is_cut):
@@ -344,6 +347,14 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 return Answer(text, closing_line=closing_line, reader=reader)
             case Reply():
                 return _unfinished_answer(turn_context, canned_replies.NO_ANSWER_REPLY, "no_answer")
+
+
+def _with_questions(turn_context: TurnContext, answer: Answer) -> Answer:
+    """Return the answer with the open questions. A stopped one asks nothing."""
+    if answer.state == "stopped":
+        return answer
+    questions = approval_requests.open_questions(turn_context)
+    return replace(answer, is_question=turn_context.journal.is_question, questions=questions)
 
 
 def _unfinished_answer(turn_context: TurnContext, line: str, problem: str, *, detail: str = "") -> Answer:

@@ -12,7 +12,7 @@ from parlour.approvals import approvals, grants
 from parlour.approvals.approvals import Answer
 from parlour.approvals.rows import Approval
 from parlour.approvals.typed_answer import button_id
-from parlour.conversations import inbox_messages
+from parlour.conversations import canned_replies, inbox_messages
 from parlour.inbox import threads
 from parlour.infra.errors import (
     Forbidden,
@@ -22,10 +22,12 @@ from parlour.infra.errors import (
     LeaseLost,
     NotFound,
     OutcomeUnknown,
+    ProviderUnavailable,
 )
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
+from parlour.prompts.assembly.reminder import CLOSING_REMINDERS
 from parlour.prompts.ledger.past_turns import MAX_PAST_TURNS
 from parlour.tools import calls
 from parlour.tools import store as tools_store
@@ -617,6 +619,41 @@ def test_nobody_is_asked_about_a_call_that_cannot_succeed(
     conversation.run_turn()
     assert conversation.query("SELECT state FROM approvals") == [("asked",)]
     assert conversation.query("SELECT count(*) FROM entities") == before
+
+
+def ask_beside_a_search(asking: ApprovalHarness, tries: int = 1) -> None:
+    """The user is asked about a page; the same round looks something up."""
+    conversation = asking.conversation
+    conversation.send_whatsapp("Page the foreman. And where is the crane?", "m1")
+    search = tool_call("search_knowledge", "a", query="Where is the crane?")
+    page = tool_call("page", "b", message="north")
+    conversation.model.script = [[*text_answer("I page him."), *search, *page], *[text_answer("At gate 2.")] * tries]
+    conversation.run_turn()
+
+
+def test_what_was_looked_up_beside_a_question_is_answered_above_it(asking: ApprovalHarness) -> None:
+    ask_beside_a_search(asking)
+    requests = asking.conversation.model.requests
+    assert [request.tool_choice for request in requests] == ["auto", "none"]
+    assert CLOSING_REMINDERS["question"] in str(requests[-1].messages[-1])
+    assert '"documents"' in str(requests[-1].messages[-1])
+    assert asking.replies()[-1].startswith("I page him.\n\nAt gate 2.\n\nShall I do this?\n\nPage:\n- Message: north")
+    assert asking.replies()[-1].count("Shall I") == 1
+    asking.write("yes", "m2")
+    assert states(asking) == ["approved"]
+
+
+def test_a_question_is_asked_also_where_the_model_is_away(asking: ApprovalHarness) -> None:
+    conversation = asking.conversation
+
+    def fail_in_second_request() -> None:
+        if len(conversation.model.requests) > 1:
+            raise ProviderUnavailable
+
+    conversation.model.before_completion = fail_in_second_request
+    ask_beside_a_search(asking, tries=20)
+    assert asking.replies()[-1].startswith(f"I page him.\n\n{canned_replies.UNAVAILABLE_REPLY}\n\nShall I do this?")
+    assert states(asking) == ["asked"]
 
 
 def test_what_the_same_round_changed_is_said_above_the_question(asking: ApprovalHarness) -> None:

@@ -136,6 +136,28 @@ def test_a_question_comes_with_the_text_of_all_steps() -> None:
     assert following == AskPerson("Let me look.\n\nThen I order.")
 
 
+ASKED_CALL = FinishedCall(1, "a", {"ok": False, "code": ASKED})
+
+
+def test_results_beside_a_question_are_answered_once_before_the_turn_ends() -> None:
+    step, calls = asking(1, "a", "b", text="I look."), (ASKED_CALL, done(1, "b"))
+    assert next_step(journal(step, calls=calls)) == CallModel(2, is_retry=False, closing="question")
+    assert next_step(journal(step, saying(2, "It is wide."), calls=calls)) == AskPerson("I look.\n\nIt is wide.")
+    for nothing in (ModelStep(2, (), "end_turn"), asking(2, "c", text=""), ModelStep(2, (), STOPPED)):
+        assert next_step(journal(step, nothing, calls=calls)) == AskPerson("I look.")
+    long = journal(step, cut(2, "It is wide. It gro"), calls=calls)
+    assert next_step(long) == CallModel(3, is_retry=False, closing="continue")
+    ended = replace(long, steps=(*long.steps, cut(3, "It grows. And")))
+    assert next_step(ended) == AskPerson("I look.\n\nIt is wide. It grows.", is_cut=True)
+
+
+def test_what_the_runtime_tells_of_is_not_read_beside_a_question_unless_it_failed() -> None:
+    step, failed = asking(1, "a", "b"), FinishedCall(1, "b", {"ok": False, "code": "not_found"})
+    write = replace(journal(step, calls=(ASKED_CALL, done(1, "b"))), unread_tools=frozenset({"search_knowledge"}))
+    assert next_step(write) == AskPerson("Let me look.")
+    assert isinstance(next_step(replace(write, finished_calls=(ASKED_CALL, failed))), CallModel)
+
+
 LOOKED = tuple(asking(number, f"c{number}") for number in range(1, 5))
 LOOKED_UP = tuple(done(number, f"c{number}") for number in range(1, 5))
 

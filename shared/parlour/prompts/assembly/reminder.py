@@ -9,9 +9,10 @@ TURNS_BETWEEN_REMINDERS = 5
 STANDING_REMINDER = (
     "Stay in your role and language. Say only what the conversation or the tools tell; if they do not, say so."
 )
-type Closing = Literal["", "answer", "limit", "continue"]
-"""Why a step may call no tool: the step before had neither words nor calls, the turn's rounds of calls are used up, or
-the step before was cut by the limit of a reply's tokens. "": it may call them."""
+type Closing = Literal["", "answer", "limit", "continue", "question"]
+"""Why a step may call no tool: the step before had neither words nor calls, the turn's rounds of calls are used up, the
+step before was cut by the limit of a reply's tokens, or a person is asked about one of its calls. "": it may call them.
+"""
 
 CLOSING_REMINDERS: Mapping[Closing, str] = {
     "answer": "Answer the user now, in words; no tool can be called. Do not repeat what you wrote above.",
@@ -19,6 +20,8 @@ CLOSING_REMINDERS: Mapping[Closing, str] = {
     "Do not repeat what you wrote above.",
     "continue": "Your reply reached the limit of its length. Go on with the sentence or table row that follows, and "
     "come to an end soon. Repeat nothing, not the head of a table either; no tool can be called.",
+    "question": "Answer now from the other results. The runtime asks about the call that waits, below your reply: do "
+    "not ask or announce it. Do not repeat what you wrote above; no tool can be called.",
 }
 CITATION_REMINDER = "Put the number of the document, like [2], right after each statement that rests on it."
 

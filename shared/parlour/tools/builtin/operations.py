@@ -18,6 +18,9 @@ from parlour.tools.tool_definition import Tool
 ALREADY_DONE_NOTE = "This was done before."
 """What is noted of a change that the same call has made already."""
 
+RECORD_WRITING_ENDPOINTS = frozenset({CREATE_ENTITY.endpoint, UPDATE_ENTITY.endpoint, LINK_ENTITIES.endpoint})
+"""The tools that write records."""
+
 _MAX_NAME_CHARS = 200
 
 type Action = Literal["create", "update", "link", "unlink"]
