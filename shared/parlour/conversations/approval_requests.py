@@ -17,7 +17,10 @@ from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND
-from parlour.tools.builtin.operations import read_operations
+from parlour.records import crud
+from parlour.records.record import Record
+from parlour.text.literal_text import escape_markdown, show_invisible
+from parlour.tools.builtin.operations import Action, read_operations
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
 
@@ -141,16 +144,48 @@ def changes_text(running: TurnContext, loaded: LoadedTurn) -> str:
         return ""
     results = running.journal.results_of_step(step.number)
     tools = {tool.name: tool for tool in loaded.tools if tool.writes and not tool.heavy}
-    changes: dict[str, None] = {}
-    for request in step.tool_requests:
-        tool, result = tools.get(request.name), results.get(request.call_id, {"ok": False})
-        if tool is None or result.get("ok") is False:
-            continue
-        changed = result.get("changed")
-        names = f" ({', '.join(changed)})" if isinstance(changed, dict) and changed else ""
-        handles = [f"{operation.handle}{names}" for operation in read_operations(tool, result)]
-        changes |= dict.fromkeys(handles or [question.label_text(tool.name, tool.schema)])
-    return running.canned_texts.find("changes_done").replace("{changes}", "; ".join(changes)) if changes else ""
+    done = [
+        (tool, result)
+        for request in step.tool_requests
+        if (tool := tools.get(request.name)) and (result := results[request.call_id]).get("ok") is not False
+    ]
+    handles = list({operation.handle: None for tool, result in done for operation in read_operations(tool, result)})
+    records = {record.handle: record for record in _find_records(running, loaded, handles)}
+    lines: dict[str, None] = {}
+    for tool, result in done:
+        written = [
+            _written_text(running, operation.action, record, result)
+            for operation in read_operations(tool, result)
+            if operation.action in {"create", "update"} and (record := records.get(operation.handle))
+        ]
+        label = question.label_text(tool.name, tool.schema)
+        lines |= dict.fromkeys(written or [running.canned_texts.find("changes_done").replace("{changes}", label)])
+    return "\n".join(lines)
+
+
+def _find_records(running: TurnContext, loaded: LoadedTurn, handles: Sequence[str]) -> list[Record]:
+    if not handles:
+        return []
+    principal = loaded.principal
+    found: list[Record] = running.dependencies.database.run(
+        principal, lambda tx: crud.find_records(principal, tx, handles)
+    )
+    return found
+
+
+def _written_text(running: TurnContext, action: Action, record: Record, result: JsonObject) -> str:
+    """Return a sentence about a record that was created or changed, and who sees it."""
+    changed = result.get("changed")
+    names = [question.label_text(name, None).lower() for name in changed] if isinstance(changed, dict) else []
+    name = _disarm_links(escape_markdown(" ".join(show_invisible(record.name).split())), running.link_hosts)
+    texts = running.canned_texts
+    sentence = texts.find("record_created" if action == "create" else "record_changed")
+    return (
+        sentence.replace("{type}", record.type.replace("_", " "))
+        .replace("{visibility}", texts.find("record_unverified") if record.unverified_by else "")
+        .replace("{properties}", f" ({', '.join(names)})" if names else "")
+        .replace("{name}", name)
+    )
 
 
 def open_questions(running: TurnContext) -> OpenQuestions:

@@ -25,6 +25,9 @@ type ReplyCause = Literal[
     "still_working",
     "reply_cut",
     "changes_done",
+    "record_created",
+    "record_changed",
+    "record_unverified",
     "question",
     "question_answer",
     "questions_answer",
@@ -52,7 +55,9 @@ closed_hours          it waits for a person, and nobody is on duty; {opening} is
 turn_stopped          the user or a member of the tenant stopped the answer, on messaging.
 still_working         a turn on messaging takes longer than usual; its reply follows.
 reply_cut             a reply was longer than it may be, and ends before its end.
-changes_done          what was changed before a question was asked; {changes} names the records and tools.
+changes_done          what was done before a question was asked; {changes} names the tool.
+record_created        the record that was created then, by {type} and {name}; record_changed: the record that was
+                      changed, with its {properties}; record_unverified: {visibility} where only the user sees it.
 question              the user is asked before something is done; the exact effect follows.
 question_answer       what to answer to one question; {until} is when it expires.
 questions_answer      what to answer where several are open.
@@ -124,6 +129,9 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "still_working": STILL_WORKING_REPLY,
     "reply_cut": "My answer was too long and ends here. Ask me for the rest.",
     "changes_done": "Done: {changes}.",
+    "record_created": "Created the {type} “{name}”{visibility}.",
+    "record_changed": "Changed the {type} “{name}”{properties}{visibility}.",
+    "record_unverified": " (only you see it until a member of the team accepts it)",
     "question": "Shall I do this?",
     "question_answer": "Reply yes or no. I can wait until {until}.",
     "questions_answer": "Reply with the number and yes or no, such as “1 yes”. I can wait until {until}.",
@@ -142,6 +150,9 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "still_working": "Ich bin noch dabei. Die Antwort folgt.",
         "reply_cut": "Meine Antwort war zu lang und endet hier. Fragen Sie nach dem Rest.",
         "changes_done": "Erledigt: {changes}.",
+        "record_created": "Angelegt: {type} „{name}“{visibility}.",
+        "record_changed": "Geändert: {type} „{name}“{properties}{visibility}.",
+        "record_unverified": " (nur Sie sehen das, bis jemand aus dem Team es annimmt)",
         "question": "Soll ich das tun?",
         "question_answer": "Antworten Sie mit ja oder nein. Ich kann bis {until} warten.",
         "questions_answer": "Antworten Sie mit der Nummer und ja oder nein, etwa „1 ja“. Ich kann bis {until} warten.",
@@ -157,6 +168,9 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "still_working": "Sigo trabajando en ello. Le respondo en cuanto termine.",
         "reply_cut": "Mi respuesta era demasiado larga y termina aquí. Pídame el resto.",
         "changes_done": "Hecho: {changes}.",
+        "record_created": "Creado: {type} «{name}»{visibility}.",
+        "record_changed": "Cambiado: {type} «{name}»{properties}{visibility}.",
+        "record_unverified": " (solo usted lo ve hasta que alguien del equipo lo acepte)",
         "question": "¿Lo hago?",
         "question_answer": "Responda sí o no. Puedo esperar hasta el {until}.",
         "questions_answer": "Responda con el número y sí o no, por ejemplo «1 sí». Puedo esperar hasta el {until}.",
@@ -172,6 +186,9 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "still_working": "J'y travaille encore. La réponse suit.",
         "reply_cut": "Ma réponse était trop longue et s'arrête ici. Demandez-moi la suite.",
         "changes_done": "C'est fait : {changes}.",
+        "record_created": "Créé : {type} « {name} »{visibility}.",
+        "record_changed": "Modifié : {type} « {name} »{properties}{visibility}.",
+        "record_unverified": " (vous seul le voyez jusqu'à ce qu'un membre de l'équipe l'accepte)",
         "question": "Dois-je faire ceci ?",
         "question_answer": "Répondez oui ou non. Je peux attendre jusqu'au {until}.",
         "questions_answer": "Répondez par le numéro et oui ou non, comme « 1 oui ». Je peux attendre jusqu'au {until}.",
@@ -187,6 +204,9 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "still_working": "इस पर काम चल रहा है। जवाब थोड़ी देर में आएगा।",
         "reply_cut": "मेरा जवाब बहुत लंबा था और यहाँ रुकता है। बाकी के लिए पूछें।",
         "changes_done": "हो गया: {changes}।",
+        "record_created": "बनाया गया: {type} “{name}”{visibility}।",
+        "record_changed": "बदला गया: {type} “{name}”{properties}{visibility}।",
+        "record_unverified": " (टीम के स्वीकार करने तक यह सिर्फ़ आपको दिखेगा)",
         "question": "क्या मैं यह करूँ?",
         "question_answer": "हाँ या नहीं में उत्तर दें। मैं {until} तक इंतज़ार कर सकता हूँ।",
         "questions_answer": "संख्या के साथ हाँ या नहीं लिखें, जैसे “1 हाँ”। मैं {until} तक इंतज़ार कर सकता हूँ।",
@@ -202,6 +222,9 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
         "still_working": "यावर काम सुरू आहे. उत्तर थोड्या वेळात येईल.",
         "reply_cut": "माझे उत्तर खूप मोठे होते आणि इथे थांबते. उरलेल्यासाठी विचारा.",
         "changes_done": "झाले: {changes}.",
+        "record_created": "तयार केले: {type} “{name}”{visibility}.",
+        "record_changed": "बदलले: {type} “{name}”{properties}{visibility}.",
+        "record_unverified": " (टीमने स्वीकारेपर्यंत हे फक्त तुम्हाला दिसेल)",
         "question": "मी हे करू का?",
         "question_answer": "हो किंवा नाही असे उत्तर द्या. मी {until} पर्यंत थांबू शकतो.",
         "questions_answer": "क्रमांकासह हो किंवा नाही लिहा, जसे “1 हो”. मी {until} पर्यंत थांबू शकतो.",

@@ -658,11 +658,21 @@ def test_a_question_is_asked_also_where_the_model_is_away(asking: ApprovalHarnes
 
 def test_what_the_same_round_changed_is_said_above_the_question(asking: ApprovalHarness) -> None:
     conversation = asking.conversation
-    ((handle,),) = conversation.query(
-        "SELECT 'task/' || e.key FROM entities e JOIN entity_types t ON t.id = e.type_id AND t.key = 'task' LIMIT 1"
+    ((handle, name),) = conversation.query(
+        "SELECT 'task/' || e.key, e.name FROM entities e JOIN entity_types t ON t.id = e.type_id AND t.key = 'task' "
+        "LIMIT 1"
     )
     conversation.send_whatsapp("Note it, and page the foreman.", "m1")
     change = tool_call("update_entity", "a", entity=str(handle), properties={"note": "waits for the ties"})
     conversation.model.script = [[*text_answer("I do both."), *change, *tool_call("page", "b", message="north")]]
     conversation.run_turn()
-    assert asking.replies()[-1].startswith(f"I do both.\n\nDone: {handle} (note).\n\nShall I do this?\n\nPage:")
+    done = f"Changed the task “{name}” (note)."
+    assert asking.replies()[-1].startswith(f"I do both.\n\n{done}\n\nShall I do this?\n\nPage:")
+    conversation.query("""UPDATE bindings SET writes = '{"verified": "own"}' RETURNING id""")
+    risk: JsonObject = {"severity": "low", "state": "open", "owner": "Jo"}
+    create = tool_call("create_entity", "c", kind="risk", name="Loose *ties*", properties=risk)
+    conversation.send_whatsapp("Another one, and page him again.", "m2")
+    conversation.model.script = [[*create, *tool_call("page", "d", message="south")]]
+    conversation.run_turn()
+    who = "only you see it until a member of the team accepts it"
+    assert asking.replies()[-1].startswith(f"Created the risk “Loose \\*ties\\*” ({who}).\n\nShall I do this?")
