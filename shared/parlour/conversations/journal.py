@@ -4,16 +4,21 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from parlour.conversations.handoff_rules import HAND_OFF
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly.reminder import Closing
 from parlour.prompts.assembly.tool_rounds import is_waiting
 from parlour.text.sentences import complete_part
+from parlour.tools.builtin.definitions import ASK_A_PERSON
 
 STOPPED = "stopped"
 """The stop reason of a step that somebody stopped; its text is what the model had said by then."""
 
 MAX_ANNOUNCEMENT_CHARS = 100
 """Text beside calls that is no longer than this only says what the model is about to do ("Let me look")."""
+
+_PASSING_TOOLS = frozenset({HAND_OFF, ASK_A_PERSON.name})
+"""The tools after which somebody else answers: words beside such a call are the reply."""
 
 _FINAL_STOP_REASONS = frozenset({STOPPED, "refusal"})
 """Stop reasons of steps without text that are not asked once more."""
@@ -205,6 +210,7 @@ def next_step(journal: Journal) -> NextStep:
     one after a step without words and calls. Where such a step has no words, or asks for tools all the same, one more
     is asked; that one ends the turn. A text that its limit cut goes on once. A call about which a person is asked ends
     the turn as well; where the same step has results that the model has to read, one step without tools comes first.
+    So do words beside calls after which somebody else answers.
     """
     if not journal.steps:
         return CallModel(1, is_retry=False, closing=journal.closing_of(0))
@@ -247,6 +253,11 @@ def _after_calls(journal: Journal, last: ModelStep) -> NextStep:
         return RunTools(last.number, missing)
     if journal.is_question and not journal.has_unread_results(last):
         return AskPerson(journal.text)
+    if last.text and all(
+        request.name in _PASSING_TOOLS and results[request.call_id].get("ok") is not False
+        for request in last.tool_requests
+    ):
+        return Reply(journal.text, is_answer=True)
     return CallModel(last.number + 1, is_retry=False, closing=journal.closing_of(len(journal.steps)))
 
 

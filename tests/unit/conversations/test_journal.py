@@ -158,6 +158,20 @@ def test_what_the_runtime_tells_of_is_not_read_beside_a_question_unless_it_faile
     assert isinstance(next_step(replace(write, finished_calls=(ASKED_CALL, failed))), CallModel)
 
 
+@pytest.mark.parametrize("tool", ["hand_off", "ask_a_person"])
+def test_words_beside_a_call_that_passes_the_conversation_on_are_the_reply(tool: str) -> None:
+    call: JsonObject = {"type": "tool_use", "id": "a", "name": tool, "input": {}}
+    words: JsonObject = {"type": "text", "text": "They take over."}
+    passed, refused = FinishedCall(1, "a", {"handed_to": "Desk"}), FinishedCall(1, "a", {"ok": False})
+    step = ModelStep(1, (words, call), "tool_use")
+    assert next_step(journal(step, calls=(passed,))) == Reply("They take over.", is_answer=True)
+    assert isinstance(next_step(journal(step, calls=(refused,))), CallModel)
+    assert isinstance(next_step(journal(ModelStep(1, (call,), "tool_use"), calls=(passed,))), CallModel)
+    look = asking(1, "b").blocks or ()
+    beside = ModelStep(1, (words, call, *look[1:]), "tool_use")
+    assert isinstance(next_step(journal(beside, calls=(passed, done(1, "b")))), CallModel)
+
+
 LOOKED = tuple(asking(number, f"c{number}") for number in range(1, 5))
 LOOKED_UP = tuple(done(number, f"c{number}") for number in range(1, 5))
 
