@@ -87,7 +87,7 @@ def _log(talk: _Talk, question: str) -> dict[str, Any]:
         return _calls(("create_entity", {"kind": "risk", **first, "more": more}))
     (made,) = talk.told["create_entity"]
     noted = zip(made["entities_created"], clauses, strict=True)
-    return _says("\n".join(f"- Noted as {risk['entity']}: {risk['name']} [{of['n']}]" for risk, of in noted))
+    return _says("\n".join(f"- Noted as {risk['handle']}: {risk['name']} [{of['n']}]" for risk, of in noted))
 
 
 def _across(talk: _Talk) -> dict[str, Any]:
@@ -96,15 +96,15 @@ def _across(talk: _Talk) -> dict[str, Any]:
         return _calls(("search_knowledge", {"query": ACROSS, "scope": "type", "of": "risk", "limit": 10}))
     sourced = [one for one in talk.documents if _SOURCE.search(one["contents"])]
     if "get_linked_entities" in talk.tools and "get_linked_entities" not in talk.told:
-        return _calls(*(("get_linked_entities", {"entity": one["record"], "kind": "contract"}) for one in sourced))
-    contracts = {one["entity"]: one["linked"][0]["handle"] for one in talk.told.get("get_linked_entities", [])}
-    return _says("\n".join(_line(one, contracts.get(one["record"], "")) for one in sourced))
+        return _calls(*(("get_linked_entities", {"entity": one["handle"], "kind": "contract"}) for one in sourced))
+    contracts = {one["handle"]: one["linked"][0]["handle"] for one in talk.told.get("get_linked_entities", [])}
+    return _says("\n".join(_line(one, contracts.get(one["handle"], "")) for one in sourced))
 
 
 def _line(risk: dict[str, Any], contract: str) -> str:
     ((page, title),) = _SOURCE.findall(risk["contents"])
     where = f"{title}, page {page}" + (f", of {contract}" if contract else "")
-    return f"- {risk['record']}, {risk['title']}: {where} [{risk['n']}]"
+    return f"- {risk['handle']}, {risk['title']}: {where} [{risk['n']}]"
 
 
 def _risk(clause: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _risk(clause: dict[str, Any]) -> dict[str, Any]:
         "owner": "Daniel Achterberg",
         "response": f"Have {clause['title']}, page {page}, read by counsel.",
     }
-    links = [{"relation": "about", "to": clause["record"]}]
+    links = [{"relation": "about", "to": clause["about"]}]
     return {"name": _heading(clause), "properties": properties, "sources": [clause["n"]], "links": links}
 
 

@@ -115,7 +115,9 @@ def find_listed_type(question: str, documents: Sequence[JsonObject]) -> str | No
     if not _LIST_WORDS.search(question):
         return None
     asked = f" {' '.join(re.findall(r'[^\W_]+', question.lower()))} "
-    kinds = dict.fromkeys(str(one.get("record", "")).partition("/")[0] for one in documents)
+    kinds = dict.fromkeys(
+        str(document.get(name, "")).partition("/")[0] for document in documents for name in ("handle", "about")
+    )
     return next((kind for kind in kinds if kind and f" {_plural(kind.replace('_', ' '))} " in asked), None)
 
 
@@ -123,8 +125,8 @@ def list_records(kind: str, documents: Sequence[JsonObject]) -> list[Quote]:
     """Return what the results say of each record of a type, in the order of their keys."""
     rows: dict[str, Quote] = {}
     for entry in documents:
-        record, number = str(entry.get("record", "")), entry.get("n")
-        if record.startswith(f"{kind}/") and "handle" not in entry and isinstance(number, int):
+        record, number = str(entry.get("handle", "")), entry.get("n")
+        if record.startswith(f"{kind}/") and isinstance(number, int):
             rows.setdefault(record, Quote(_shorten(str(entry.get("contents", "")), _MAX_QUOTE_CHARS), number))
     return [rows[record] for record in sorted(rows)]
 

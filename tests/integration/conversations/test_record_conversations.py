@@ -184,7 +184,7 @@ def test_the_tool_tells_of_the_record_that_it_is_about(conversation: Conversatio
     give_tool(conversation)
     ask(conversation, "task/T-121", tool_call("get_linked_entities"), text_answer("The permit [1]."))
     found = told(conversation)
-    assert found["entity"] == "task/T-121"
+    assert found["handle"] == "task/T-121"
     assert found["kinds"] == {"risk": 1, "permit": 1}
     assert [one["handle"] for one in found["linked"]] == ["risk/R-05", "permit/P-22"]
 

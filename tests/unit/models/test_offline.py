@@ -254,7 +254,7 @@ def test_asked_what_it_can_do_it_says_so_without_a_search() -> None:
 
 def test_a_question_for_records_of_a_type_searches_that_type_and_lists_them() -> None:
     def task(number: int) -> JsonObject:
-        return {"n": number, "contents": f"Task T-{number}, open.", "record": f"task/T-{number}"}
+        return {"n": number, "contents": f"Task T-{number}, open.", "handle": f"task/T-{number}"}
 
     asked, first = user("Which tasks are open?"), ask(user("Which tasks are open?")).blocks
     talk: list[JsonObject] = [

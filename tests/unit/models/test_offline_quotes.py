@@ -48,11 +48,11 @@ def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:
 
 def test_records_of_the_type_that_is_asked_for_are_listed_once_each() -> None:
     documents = [
-        document(1, "Task T-2, paint: due 2026-03-06.", record="task/T-2"),
-        document(2, "An e-mail about T-1.", record="task/T-1", handle="document/mail.eml"),
-        document(3, "Task T-1, dig: due 2026-03-04.", record="task/T-1"),
-        document(4, "Task T-1, more of it.", record="task/T-1"),
-        document(5, "Change order CO-7: quoted.", record="change_order/CO-7"),
+        document(1, "Task T-2, paint: due 2026-03-06.", handle="task/T-2"),
+        document(2, "An e-mail about T-1.", about="task/T-1", handle="document/mail.eml"),
+        document(3, "Task T-1, dig: due 2026-03-04.", handle="task/T-1"),
+        document(4, "Task T-1, more of it.", handle="task/T-1"),
+        document(5, "Change order CO-7: quoted.", handle="change_order/CO-7"),
     ]
     assert find_listed_type("Which tasks are due this week?", documents) == "task"
     assert find_listed_type("Please list all change orders.", documents) == "change_order"

@@ -24,7 +24,7 @@ from tests.unit.prompts.prompt_builders import SENTENCE, make_search_round
         ({"handed_to": "Contract desk"}, True, 'done: {"handed_to":"Contract desk"}'),
         ({"ok": True, "status": "working"}, True, 'done: {"ok":true,"status":"working"}'),
         (
-            {"entities": [{"n": 3, "entity": "task/T-1", "name": "Ties"}, {"entity": "task/T-2"}]},
+            {"entities": [{"n": 3, "handle": "task/T-1", "name": "Ties"}, {"handle": "task/T-2"}]},
             False,
             "answered then: [3] task/T-1, task/T-2; call read again to read it",
         ),

@@ -37,8 +37,8 @@ def record_changes_of_call(tool: Tool, result: JsonObject) -> RecordChanges | No
         return None
     created = result.get("entities_created")
     written = (result, *(created if isinstance(created, list) else []))
-    named = [one for one in written if isinstance(one, dict) and one.get("entity") and one.get("name")]
-    return RecordChanges(found, {str(one["entity"]): str(one["name"]) for one in named})
+    named = [one for one in written if isinstance(one, dict) and one.get("handle") and one.get("name")]
+    return RecordChanges(found, {str(one["handle"]): str(one["name"]) for one in named})
 
 
 def apply_record_changes(state: AgentState, calls: Sequence[RecordChanges], now: datetime) -> AgentState:

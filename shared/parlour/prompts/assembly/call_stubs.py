@@ -97,7 +97,7 @@ def _objects(values: Sequence[Json]) -> list[JsonObject]:
 
 def _name(item: JsonObject) -> str:
     """Return the handle of a document or record, after its number where it has one; "" without a handle."""
-    handle = item.get("handle") or item.get("entity")
+    handle = item.get("handle")
     number = f"[{item['n']}] " if isinstance(item.get("n"), int) else ""
     return f"{number}{handle}" if isinstance(handle, str) else ""
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from parlour.documents import catalogue, pages
 from parlour.documents.catalogue import Document
+from parlour.documents.pages import TextPage
 from parlour.infra import log
 from parlour.infra.errors import InvalidArguments, ProviderRejected, ProviderUnavailable
 from parlour.infra.json_values import Json, JsonObject
@@ -34,6 +35,7 @@ _MOST_KNOWN = 200
 _SEARCH_DEPTH = 30
 """Pieces looked at to find so many documents."""
 
+_BEGINNING_NOTE = "This is the beginning; search_knowledge finds the rest, get_document reads it."
 _NONE = "There are no documents here."
 _NOT_FOUND = "Nothing was found. Search again with other words, or list the documents."
 
@@ -168,11 +170,7 @@ def _get_document(context: ToolContext, arguments: JsonObject) -> JsonObject:
         begin, end = _section_span(document, content, section)
         if start > len(content):
             raise InvalidArguments(f"at: the document has {len(content):,} characters; use `next` of the page before")
-        page = pages.cut_page(content, max(start, begin), PAGE_CHARS, end)
-        read = catalogue.find_rows_on_page(context.principal, tx, document, content, page)
-        sources = list({row.row_id: row for _, row in read if row}.values())
-        numbers = assign_numbers(tx, context.session_id, sources, context.fencing_token)
-        parts: list[Json] = [_part_json(text, row, numbers) for text, row in read]
+        page, parts, sources = _read_page(context, tx, document, content, (max(start, begin), end))
         said: JsonObject = {"handle": document.handle, "title": document.title, "length": document.length}
         said |= {"parts": parts}
         said |= {} if page.next_start is None else {"next": page.next_start}
@@ -180,6 +178,25 @@ def _get_document(context: ToolContext, arguments: JsonObject) -> JsonObject:
         return said if start or section or page.next_start is None else {**said, "sections": _sections(content)}
 
     return context.database.run(context.principal, look)
+
+
+def read_beginning(
+    context: ToolContext, tx: Transaction, document: Document
+) -> tuple[JsonObject, Sequence[SearchResult]]:
+    """Return the first page of a document in numbered parts, and its rows."""
+    page, parts, sources = _read_page(context, tx, document, catalogue.read_text(tx, document), (0, None))
+    said: JsonObject = {"length": document.length, "parts": parts}
+    return (said if page.next_start is None else {**said, "note": _BEGINNING_NOTE}), sources
+
+
+def _read_page(
+    context: ToolContext, tx: Transaction, document: Document, content: str, span: tuple[int, int | None]
+) -> tuple[TextPage, list[Json], Sequence[SearchResult]]:
+    page = pages.cut_page(content, span[0], PAGE_CHARS, span[1])
+    read = catalogue.find_rows_on_page(context.principal, tx, document, content, page)
+    sources = list({row.row_id: row for _, row in read if row}.values())
+    numbers = assign_numbers(tx, context.session_id, sources, context.fencing_token)
+    return page, [_part_json(text, row, numbers) for text, row in read], sources
 
 
 def _part_json(text: str, row: SearchResult | None, numbers: Mapping[UUID, int]) -> JsonObject:

@@ -62,7 +62,7 @@ def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObje
     about = page.linked
     records: list[Json] = [_with_short_description(record.to_json()) for record in about.records]
     told: JsonObject = {
-        "entity": about.handle,
+        "handle": about.handle,
         "name": about.name,
         "linked": records,
         "kinds": {one.key: one.total for one in about.types},

@@ -81,6 +81,12 @@ def request_embedding(context: ToolContext, embedder_queue: DelayedQueue) -> Non
 
 def _missing_record_message(principal: Principal, tx: Transaction, handle: str) -> str:
     """Why there is no such record, and what there is instead."""
+    if handle.startswith("document/"):
+        known = [row.handle for row in store.list_handles(tx, "document", principal.clearance)]
+        return (
+            f"there is no record {printable_reference(handle)}{did_you_mean(handle, known)}; a document from a file has"
+            " none and cannot be linked or changed: name its number [n] under sources"
+        )
     what = parse_reference(handle)
     if not isinstance(what, RecordKey):
         return f"'{printable_reference(handle)}' is not a handle; write type/key, like risk/R-03"

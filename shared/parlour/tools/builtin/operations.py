@@ -40,10 +40,10 @@ def read_operations(tool: Tool, result: JsonObject) -> list[RecordOperation]:
     """Return what a successful call did, in order; nothing for other tools, or when nothing changed."""
     if tool.endpoint == UPDATE_ENTITY.endpoint:
         is_done = result.get("changed") or "text" in result or result.get("note") == ALREADY_DONE_NOTE
-        return [RecordOperation("update", str(result.get("entity")))] if is_done else []
+        return [RecordOperation("update", str(result.get("handle")))] if is_done else []
     if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
         return [
-            *(RecordOperation("create", str(one.get("entity"))) for one in _objects(result.get("entities_created"))),
+            *(RecordOperation("create", str(one.get("handle"))) for one in _objects(result.get("entities_created"))),
             *_link_operations("link", result.get("edges_created")),
             *_link_operations("unlink", result.get("edges_removed")),
         ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from parlour.documents.catalogue import Document
 from parlour.infra.json_values import Json, JsonObject
 from parlour.principal import LEVEL_NAMES
 from parlour.records.property_text import unit_of
@@ -21,6 +22,15 @@ _LONGEST_VALUE = 80
 def record_summary(entity: Record) -> JsonObject:
     """Return a record for a list: its name, and its properties shortened."""
     return _record_header(entity) | _properties({name: _shortened(value) for name, value in entity.properties.items()})
+
+
+def document_summary(document: Document) -> JsonObject:
+    """Return a document for a list."""
+    told: JsonObject = {"handle": document.handle, "name": document.title, "kind": document.kind}
+    told |= {"project": document.project} if document.project else {}
+    told |= {"about": document.about} if document.about else {}
+    told |= {"properties": {"description": _shortened(document.description)}} if document.description else {}
+    return told | {"updated": _day(document.updated_at.isoformat())}
 
 
 def full_record(entity: Record, defined: JsonObject | None = None) -> JsonObject:
@@ -45,7 +55,7 @@ def full_record(entity: Record, defined: JsonObject | None = None) -> JsonObject
 
 def record_reference(entity: Record) -> JsonObject:
     """Return a new record as later calls and the reply need it."""
-    return {"entity": entity.handle, "name": entity.name} | visibility(entity)
+    return {"handle": entity.handle, "name": entity.name} | visibility(entity)
 
 
 def visibility(entity: Record) -> JsonObject:
@@ -64,7 +74,7 @@ def links_json(found: Sequence[Link]) -> list[Json]:
 
 
 def _record_header(entity: Record) -> JsonObject:
-    told: JsonObject = {"entity": entity.handle, "name": entity.name, "kind": entity.type_name}
+    told: JsonObject = {"handle": entity.handle, "name": entity.name, "kind": entity.type_name}
     if entity.project:
         told["project"] = entity.project
     if entity.unverified_by:

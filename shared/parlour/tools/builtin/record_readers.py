@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from parlour.documents import catalogue
+from parlour.documents.authored_documents import DOCUMENT_TYPE
+from parlour.documents.catalogue import DocumentPage
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
@@ -12,14 +15,17 @@ from parlour.records import crud, type_registry
 from parlour.records.crud import Record, RecordPage
 from parlour.records.property_text import format_value
 from parlour.records.record import RecordQuery
-from parlour.records.record_type import RecordType
 from parlour.search.citation_numbers import assign_numbers
+from parlour.search.results import SearchResult
+from parlour.search.text_of_others import mark_text_of_others
 from parlour.tools.builtin import record_json, store
 from parlour.tools.builtin.definitions import MAX_LISTED
+from parlour.tools.builtin.document_tools import read_beginning
 from parlour.tools.builtin.model_arguments import full_handle, require_records, text_argument, translate_errors
 from parlour.tools.run import ToolContext
 
 _MAX_VALUES, _MAX_VALUE_CHARS = 8, 40
+_DOCUMENT_PREFIX = f"{DOCUMENT_TYPE}/"
 _NOTHING = "No record fits. Leave out a filter, or search_knowledge by what it is about."
 
 
@@ -27,6 +33,9 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     """One page of records, last changed first, as the principal may see them."""
     kind, project = text_argument(arguments, "kind"), full_handle(text_argument(arguments, "project"), "project")
     where = _where(arguments)
+
+    if kind == DOCUMENT_TYPE and not where and not project:
+        return _list_documents(context, arguments)
 
     def look(tx: Transaction) -> tuple[RecordPage, Mapping[UUID, int], str]:
         if where and not kind:
@@ -51,6 +60,23 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     return found if listed else {**found, "hint": hint or _NOTHING}
 
 
+def _list_documents(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    """One page of documents, also those from files, which have no record."""
+
+    def look(tx: Transaction) -> DocumentPage:
+        text = text_argument(arguments, "text") or None
+        cursor = text_argument(arguments, "cursor")
+        return catalogue.list_newest_documents(context.principal, tx, cursor, MAX_LISTED, context.team_id, text)
+
+    with translate_errors():
+        page = context.database.run(context.principal, look)
+    listed: list[Json] = [record_json.document_summary(document) for document in page.documents]
+    found: JsonObject = {"entities": listed}
+    if page.next_cursor:
+        found["next_cursor"] = page.next_cursor
+    return found if listed else {**found, "hint": _NOTHING}
+
+
 def _describe_values(context: ToolContext, tx: Transaction, query: RecordQuery) -> str:
     """Return which values there are of a property that no record has as asked for; "" where that is not the reason."""
     if not query.where:
@@ -65,21 +91,38 @@ def _describe_values(context: ToolContext, tx: Transaction, query: RecordQuery) 
 
 
 def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
-    """Return whole records, in the order asked for, and the properties that each type has and nobody filled in."""
+    """Return whole records, in the order asked for, and of documents the beginning of their text."""
     asked = arguments["entities"]
     handles = [str(handle).strip() for handle in asked] if isinstance(asked, list) else []
     if not handles:
         raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
 
-    def look(tx: Transaction) -> tuple[list[Record], dict[str, RecordType], Mapping[UUID, int]]:
-        found = require_records(context.principal, tx, handles, "entities")
-        record_types = {key: type_registry.get_record_type(tx, key) for key in {entity.type for entity in found}}
-        return found, record_types, _record_numbers(context, tx, found)
+    def look(tx: Transaction) -> JsonObject:
+        named = [handle for handle in handles if handle.startswith(_DOCUMENT_PREFIX)]
+        known, _ = catalogue.find_documents(context.principal, tx, named, context.team_id)
+        documents = {document.handle: document for document in known}
+        from_files = {handle for handle, document in documents.items() if document.own_entity_id is None}
+        wanted = [handle for handle in handles if handle not in from_files]
+        records = {record.handle: record for record in require_records(context.principal, tx, wanted, "entities")}
+        record_types = {record.type: type_registry.get_record_type(tx, record.type) for record in records.values()}
+        numbers = _record_numbers(context, tx, list(records.values()))
+        shown: list[Json] = []
+        sources: list[SearchResult] = []
+        for handle in dict.fromkeys(handles):
+            content: JsonObject = {}
+            if record := records.get(handle):
+                content = record_json.full_record(record, record_types[record.type].properties)
+                content = _numbered(numbers, record, content)
+            if document := documents.get(handle):
+                text, rows = read_beginning(context, tx, document)
+                content |= {"handle": handle, "name": document.title, **text}
+                sources += rows
+            shown.append(content)
+        return mark_text_of_others(tx, sources, {"entities": shown})
 
     with translate_errors():
-        found, record_types, numbers = context.database.run(context.principal, look)
-    shown = [(record, record_json.full_record(record, record_types[record.type].properties)) for record in found]
-    return {"entities": [_numbered(numbers, record, content) for record, content in shown]}
+        found: JsonObject = context.database.run(context.principal, look)
+    return found
 
 
 def _record_numbers(context: ToolContext, tx: Transaction, records: Sequence[Record]) -> Mapping[UUID, int]:

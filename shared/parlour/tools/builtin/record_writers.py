@@ -75,7 +75,7 @@ def lookup_created(context: ToolContext) -> JsonObject | None:
     made = context.database.run(
         context.principal, lambda tx: store.find_created_records(tx, origins, context.principal.clearance)
     )
-    found: list[Json] = [{"entity": record.handle} for record in made]
+    found: list[Json] = [{"handle": record.handle} for record in made]
     return {"entities_created": found, "note": "This was done before; get_entity tells the rest."} if found else None
 
 
@@ -102,7 +102,7 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
         # What a change came to, so that the reply can say it.
         changed_text = bool(text)
         if after is None:
-            return {"entity": before.handle, "name": before.name, "version": before.version, "note": ALREADY_DONE_NOTE}
+            return {"handle": before.handle, "name": before.name, "version": before.version, "note": ALREADY_DONE_NOTE}
         names = sorted({**before.properties, **after.properties})
         changed: JsonObject = {
             name: {"was": before.properties.get(name), "is": after.properties.get(name)}
@@ -111,7 +111,7 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
         }
         if before.name != after.name:
             changed["name"] = {"was": before.name, "is": after.name}
-        told: JsonObject = {"entity": after.handle, "name": after.name, "version": after.version, "changed": changed}
+        told: JsonObject = {"handle": after.handle, "name": after.name, "version": after.version, "changed": changed}
         told |= record_json.visibility(after)
         if changed_text:
             told["text"] = "written"
@@ -190,7 +190,7 @@ def _create_one(
         entity, context_document = begun.project, begun.context_document
         made.entity_json += [
             record_json.record_reference(entity),
-            {"entity": context_document.handle, "name": context_document.title},
+            {"handle": context_document.handle, "name": context_document.title},
         ]
         made.link(entity.handle, _CONTAINS, context_document.handle)
     elif draft.type == authored_documents.DOCUMENT_TYPE:

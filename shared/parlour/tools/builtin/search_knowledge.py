@@ -27,6 +27,9 @@ _DEFAULT_LIMIT = 6
 _NO_RESULTS = "Nothing was found. Search again with other words, or say that the documents do not tell."
 _NO_RESULTS_IN_SCOPE = "Nothing was found in this scope. Search the workspace, or with other words."
 
+_RECORD_ROWS = ("snapshot", "delta", "relationship")
+"""The kinds of rows that are a record's own text."""
+
 _NO_TYPE_ID = UUID(int=0)
 """The id of no type: of a kind that everybody has and the tenant does not use yet, there is nothing to find."""
 
@@ -132,10 +135,12 @@ def _conversation_record(context: ToolContext, tx: Transaction, scope: str) -> R
 
 
 def _result_json(number: int, row: SearchResult) -> JsonObject:
-    """Return a numbered document, with the handles under which more of it can be read."""
+    """Return a numbered document with its own handle, and that of the record which it is about."""
     document: JsonObject = {"n": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
-    if row.document_key:
-        document["handle"] = f"document/{row.document_key}"
-    if row.entity_type and row.entity_key:
-        document["record"] = f"{row.entity_type}/{row.entity_key}"
+    record = f"{row.entity_type}/{row.entity_key}" if row.entity_type and row.entity_key else ""
+    handle = f"document/{row.document_key}" if row.document_key else record if row.kind in _RECORD_ROWS else ""
+    if handle:
+        document["handle"] = handle
+    if record not in ("", handle):
+        document["about"] = record
     return document

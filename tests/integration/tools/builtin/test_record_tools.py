@@ -102,8 +102,8 @@ def rows(room: Room, statement: str) -> list[tuple[object, ...]]:
 
 
 def test_what_was_found_goes_to_the_risk_log_with_clause_and_page(room: Room) -> None:
-    found = [one for one in room.ok("search_knowledge", query="delay damages permit")["documents"] if "handle" in one]
-    assert {one["record"] for one in found} == {"task/C-17"}
+    found = [one for one in room.ok("search_knowledge", query="delay damages permit")["documents"] if "about" in one]
+    assert {one["about"] for one in found} == {"task/C-17"}
     assert {one["handle"] for one in found} == {"document/c-17"}
     numbers = [one["n"] for one in found]
     made = room.ok(
@@ -114,7 +114,7 @@ def test_what_was_found_goes_to_the_risk_log_with_clause_and_page(room: Room) ->
         sources=numbers[:1],
         more=[{"name": "Permit comes late", "sources": numbers[1:], "links": [{"relation": "relates_to", "to": "#1"}]}],
     )
-    first, second = (one["entity"] for one in made["entities_created"])
+    first, second = (one["handle"] for one in made["entities_created"])
     assert first.startswith("risk/delay-damages-")
     assert {"from": second, "relation": "relates_to", "to": first} in made["edges_created"]
     assert {"from": first, "relation": "references", "to": "task/C-17"} in made["edges_created"]
@@ -126,6 +126,29 @@ def test_what_was_found_goes_to_the_risk_log_with_clause_and_page(room: Room) ->
         ("Main works contract", "12", 8),
     }
     assert len(room.nudges.sent) == 1
+
+
+def test_a_document_from_a_file_goes_by_one_handle_in_every_tool(room: Room) -> None:
+    draft = DocumentDraft("reports/report-1.md", "Site report", "# Report\n\nSleet.\n\n## Wind\n\nNine metres.")
+    room.library.import_documents(draft)
+    (found, *_) = room.ok("search_knowledge", query="sleet")["documents"]
+    handle = found["handle"]
+    assert "about" not in found
+    assert handle in [entry["handle"] for entry in room.ok("list_entities", kind="document", text="report")["entities"]]
+    (read,) = room.ok("get_entity", entities=[handle])["entities"]
+    assert (read["handle"], read["name"]) == (handle, "Site report")
+    assert read["parts"][0]["n"] == found["n"]
+    assert "Nine metres." in read["parts"][-1]["contents"]
+    link: JsonObject = {"kind": "risk", "name": "Sleet", "links": [{"relation": "references", "to": handle}]}
+    for message in (
+        room.refused("create_entity", **link),
+        room.refused("update_entity", entity=handle, name="Hail"),
+    ):
+        assert "name its number [n] under sources" in message
+    reader = Room(room.library, replace(room.principal, clearance=0))
+    room.library.import_documents(replace(draft, classification=2))
+    assert "there is no record" in reader.refused("get_entity", entities=[handle])
+    assert reader.ok("list_entities", kind="document", text="report")["entities"] == []
 
 
 def test_risks_across_everything_are_found_with_where_they_come_from(room: Room) -> None:
@@ -140,17 +163,17 @@ def test_risks_across_everything_are_found_with_where_they_come_from(room: Room)
         for one in room.ok("search_knowledge", query="liquidated sums", scope="type", of="risk")["documents"]
         if "sources" in one["contents"]
     ]
-    assert risk["record"].startswith("risk/liquidated-sums-")
+    assert risk["handle"].startswith("risk/liquidated-sums-")
     assert "Main works contract" in risk["contents"]
     assert "7" in risk["contents"]
     (listed,) = room.ok("list_entities", kind="risk")["entities"]
-    assert listed["entity"] == risk["record"]
+    assert listed["handle"] == risk["handle"]
 
 
 def test_what_is_taken_from_a_closed_document_is_as_closed(room: Room) -> None:
     (one, *_) = room.ok("search_knowledge", query="delay damages")["documents"]
     made = room.ok("create_entity", kind="risk", name="Secret", sources=[one["n"]])
-    handle = made["entities_created"][0]["entity"]
+    handle = made["entities_created"][0]["handle"]
     reader = Room(room.library, replace(room.principal, clearance=0))
     assert handle not in str(reader.ok("list_entities", kind="risk"))
     assert "there is no" in reader.refused("get_entity", entities=[handle])
@@ -165,13 +188,13 @@ def test_a_call_that_is_made_twice_is_done_once(room: Room) -> None:
     assert rows(room, "SELECT count(*) FROM entities WHERE name LIKE 'Order %'") == [(2,)]
     looked = builtin_tools.BUILTIN_LOOKUPS["create_entity"](room.context())
     assert looked is not None
-    assert [one["entity"] for one in looked["entities_created"]] == [one["entity"] for one in once["entities_created"]]  # type: ignore[index,call-overload,union-attr]
+    assert [one["handle"] for one in looked["entities_created"]] == [one["handle"] for one in once["entities_created"]]  # type: ignore[index,call-overload,union-attr]
     room.key = "turn:1:other"
     assert builtin_tools.BUILTIN_LOOKUPS["create_entity"](room.context()) is None
 
 
 def test_a_change_that_is_made_twice_does_not_undo_what_came_between(room: Room) -> None:
-    note = room.ok("create_entity", kind="document", name="Note", text="First.")["entities_created"][0]["entity"]
+    note = room.ok("create_entity", kind="document", name="Note", text="First.")["entities_created"][0]["handle"]
     room.key = "turn:1:change"
     asks: tuple[JsonObject, ...] = (
         {"entity": "task/C-17", "name": "Sign it today"},
@@ -254,7 +277,7 @@ def test_a_wrong_argument_is_told_with_what_would_be_right(
 
 def test_a_record_is_changed_and_the_change_is_told(room: Room) -> None:
     made = room.ok("create_entity", kind="risk", name="Wind", properties={"state": "open", "owner": "Ida"})
-    handle = made["entities_created"][0]["entity"]
+    handle = made["entities_created"][0]["handle"]
     changed = room.ok("update_entity", entity=handle, properties={"state": "closed", "owner": None})
     assert changed["changed"] == {
         "state": {"was": "open", "is": "closed"},
@@ -268,7 +291,7 @@ def test_a_record_is_changed_and_the_change_is_told(room: Room) -> None:
 
 
 def test_records_are_linked_and_unlinked(room: Room) -> None:
-    handle = room.ok("create_entity", kind="task", name="Crane")["entities_created"][0]["entity"]
+    handle = room.ok("create_entity", kind="task", name="Crane")["entities_created"][0]["handle"]
     link = {"from": handle, "relation": "depends_on", "to": "task/C-17"}
     assert room.ok("link_entities", links=[link])["edges_created"] == [link]
     assert room.ok("get_linked_entities", entity=handle)["kinds"] == {"task": 1}
@@ -279,12 +302,12 @@ def test_records_are_linked_and_unlinked(room: Room) -> None:
 def test_a_project_comes_with_the_users_words_and_a_document_with_its_place(room: Room) -> None:
     words = "We want a new wharf before the floods."
     made = room.ok("create_entity", kind="project", name="Wharf", text=words)
-    project, context = (one["entity"] for one in made["entities_created"])
+    project, context = (one["handle"] for one in made["entities_created"])
     assert made["edges_created"] == [{"from": project, "relation": "contains", "to": context}]
     assert words in str(room.ok("get_document", document=context)["parts"])
     document = room.ok(
         "create_entity", kind="document", name="Method", project=project, parent=context, text="# Piling\n\nDrive them."
-    )["entities_created"][0]["entity"]
+    )["entities_created"][0]["handle"]
     listed = room.ok("list_documents", project=project)["documents"]
     assert [one["title"] for one in listed][-1] == "Method"
     assert room.ok("update_entity", entity=document, text="# Piling\n\nBore them.")["text"] == "written"
@@ -293,14 +316,14 @@ def test_a_project_comes_with_the_users_words_and_a_document_with_its_place(room
 
 
 def test_what_is_made_in_a_conversation_about_a_record_belongs_to_its_project(room: Room) -> None:
-    project = room.ok("create_entity", kind="project", name="Wharf", text="A wharf.")["entities_created"][0]["entity"]
-    task = room.ok("create_entity", kind="task", name="Piles", project=project)["entities_created"][0]["entity"]
+    project = room.ok("create_entity", kind="project", name="Wharf", text="A wharf.")["entities_created"][0]["handle"]
+    task = room.ok("create_entity", kind="task", name="Piles", project=project)["entities_created"][0]["handle"]
     ((about,),) = rows(room, "SELECT id FROM entities WHERE name = 'Piles'")
     here = Room(room.library, about=UUID(str(about)))
-    risk = here.ok("create_entity", kind="risk", name="Scour")["entities_created"][0]["entity"]
+    risk = here.ok("create_entity", kind="risk", name="Scour")["entities_created"][0]["handle"]
     (read,) = here.ok("get_entity", entities=[risk])["entities"]
     assert read["project"] == project
-    assert {one["entity"] for one in here.ok("list_entities", project=project)["entities"]} >= {task, risk}
+    assert {one["handle"] for one in here.ok("list_entities", project=project)["entities"]} >= {task, risk}
     assert here.ok("search_knowledge", query="Piles", scope="record")["documents"]
     assert here.ok("search_knowledge", query="Scour", scope="project")["documents"]
     assert here.ok("search_knowledge", query="Scour", scope="conversation")["documents"] == []

@@ -15,7 +15,7 @@ from tests.conftest import NOW
 SESSION = UUID(int=7)
 EDGE: JsonObject = {"from": "task/drain", "relation": "supports", "to": "goal/dry"}
 CREATED: JsonObject = {
-    "entities_created": [{"entity": "task/drain", "name": "Drain the cellar"}],
+    "entities_created": [{"handle": "task/drain", "name": "Drain the cellar"}],
     "edges_created": [EDGE],
 }
 
@@ -55,7 +55,7 @@ def test_a_link_that_was_taken_away_is_gone() -> None:
 
 def test_a_record_that_is_renamed_has_its_new_name() -> None:
     made = apply_record_changes(EMPTY_STATE, [did(CREATE_ENTITY, CREATED)], NOW)
-    renamed: JsonObject = {"entity": "task/drain", "name": "Drain both cellars", "changed": {"name": {}}}
+    renamed: JsonObject = {"handle": "task/drain", "name": "Drain both cellars", "changed": {"name": {}}}
     names = {
         one.id: one.name
         for one in apply_record_changes(made, [did(UPDATE_ENTITY, renamed)], NOW).current_understanding.entities
@@ -86,7 +86,7 @@ def test_a_question_and_what_is_merely_alike_stay_open() -> None:
 def test_reads_and_failures_note_nothing() -> None:
     assert record_changes_of_call(LIST_ENTITIES, CREATED) is None
     assert record_changes_of_call(CREATE_ENTITY, {"ok": False, **CREATED}) is None
-    assert record_changes_of_call(replace(UPDATE_ENTITY), {"entity": "task/drain", "changed": {}}) is None
+    assert record_changes_of_call(replace(UPDATE_ENTITY), {"handle": "task/drain", "changed": {}}) is None
 
 
 def test_notes_are_told_line_by_line_with_what_they_rest_on() -> None:

@@ -18,18 +18,18 @@ LINK = RecordOperation("link", "risk/R-1", "references", "contract/C-1")
     [
         (
             CREATE_ENTITY,
-            {"entities_created": [{"entity": "risk/R-1", "name": "Wind"}], "edges_created": [EDGE]},
+            {"entities_created": [{"handle": "risk/R-1", "name": "Wind"}], "edges_created": [EDGE]},
             [RecordOperation("create", "risk/R-1"), LINK],
         ),
-        (CREATE_ENTITY, {"entities_created": [{"entity": "risk/R-1"}, "..."]}, [RecordOperation("create", "risk/R-1")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "changed": {"state": {}}}, [RecordOperation("update", "task/T")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "changed": {}, "text": "written"}, [RecordOperation("update", "task/T")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "note": ALREADY_DONE_NOTE}, [RecordOperation("update", "task/T")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "changed": {}, "note": "It was so already."}, []),
+        (CREATE_ENTITY, {"entities_created": [{"handle": "risk/R-1"}, "..."]}, [RecordOperation("create", "risk/R-1")]),
+        (UPDATE_ENTITY, {"handle": "task/T", "changed": {"state": {}}}, [RecordOperation("update", "task/T")]),
+        (UPDATE_ENTITY, {"handle": "task/T", "changed": {}, "text": "written"}, [RecordOperation("update", "task/T")]),
+        (UPDATE_ENTITY, {"handle": "task/T", "note": ALREADY_DONE_NOTE}, [RecordOperation("update", "task/T")]),
+        (UPDATE_ENTITY, {"handle": "task/T", "changed": {}, "note": "It was so already."}, []),
         (LINK_ENTITIES, {"edges_created": [EDGE]}, [LINK]),
         (LINK_ENTITIES, {"edges_removed": [EDGE], "not_there": [EDGE]}, [replace(LINK, action="unlink")]),
-        (LIST_ENTITIES, {"entities_created": [{"entity": "risk/R-1"}]}, []),
-        (replace(CREATE_ENTITY, endpoint="https://example.com"), {"entities_created": [{"entity": "risk/R-1"}]}, []),
+        (LIST_ENTITIES, {"entities_created": [{"handle": "risk/R-1"}]}, []),
+        (replace(CREATE_ENTITY, endpoint="https://example.com"), {"entities_created": [{"handle": "risk/R-1"}]}, []),
     ],
 )
 def test_what_was_done_is_read_from_the_result(tool: Tool, result: JsonObject, done: list[RecordOperation]) -> None:
