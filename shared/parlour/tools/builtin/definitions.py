@@ -77,7 +77,7 @@ LIST_ENTITIES = _tool(
 
 GET_ENTITY = _tool(
     "get_entity",
-    "Read records with all their properties.",
+    "Read records with all their properties, documents with their text.",
     {
         "entities": {
             "type": "array",
@@ -113,7 +113,7 @@ CREATE_ENTITY = _tool(
             "type": "array",
             "maxItems": 10,
             "items": {"type": "integer"},
-            "description": "Numbers [n] of what it is taken from.",
+            "description": "Numbers [n] of what it is taken from; links it to their records.",
         },
         "links": {**_LINK, "description": "To a handle, or #2 for the second of this call."},
         "more": {
@@ -137,7 +137,8 @@ UPDATE_ENTITY = _tool(
         "kind": _text("Type, if the handle lacks it."),
         "name": _text("New name.", maxLength=_LONGEST_NAME),
         "properties": {"type": "object", "description": "Those that change; null removes one."},
-        "text": _text("A document's whole new Markdown."),
+        "text": _text("A document's whole new Markdown; read it first."),
+        "append": _text("Markdown to add at a document's end."),
     },
     "entity",
     writes=True,

@@ -39,7 +39,7 @@ class RecordOperation:
 def read_operations(tool: Tool, result: JsonObject) -> list[RecordOperation]:
     """Return what a successful call did, in order; nothing for other tools, or when nothing changed."""
     if tool.endpoint == UPDATE_ENTITY.endpoint:
-        is_done = result.get("changed") or "text" in result or result.get("note") == ALREADY_DONE_NOTE
+        is_done = result.get("changed") or result.get("note") == ALREADY_DONE_NOTE
         return [RecordOperation("update", str(result.get("handle")))] if is_done else []
     if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
         return [

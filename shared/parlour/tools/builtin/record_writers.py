@@ -83,24 +83,21 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
     """Return the built-in that changes a record's name, properties or, of a document, text."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        kind, name, text = (
-            text_argument(arguments, "kind"),
-            text_argument(arguments, "name"),
-            text_argument(arguments, "text"),
-        )
+        kind, name, text, addition = (text_argument(arguments, key) for key in ("kind", "name", "text", "append"))
         handle, properties = full_handle(text_argument(arguments, "entity"), kind), arguments.get("properties")
         patch = RecordPatch(name or None, properties if isinstance(properties, dict) else {})
         if kind and not handle.startswith(f"{kind}/"):
             raise InvalidArguments(f"kind: {handle} is not of kind {kind}; leave kind out, or correct the handle")
-        if not name and not text and not patch.properties:
-            raise InvalidArguments("properties: say what changes: name, properties or text")
+        if not name and not text and not addition and not patch.properties:
+            raise InvalidArguments("properties: say what changes: name, properties, text or append")
+        if text and addition:
+            raise InvalidArguments("append: text is the whole document; give one of the two")
         if "sources" in patch.properties:
             raise InvalidArguments("properties.sources: what a record was taken from is not changed afterwards")
         with translate_errors():
-            before, after = context.write(lambda tx: _update(context, tx, handle, patch, text))
+            before, after = context.write(lambda tx: _update(context, tx, handle, patch, text, addition))
         request_embedding(context, embedding)
         # What a change came to, so that the reply can say it.
-        changed_text = bool(text)
         if after is None:
             return {"handle": before.handle, "name": before.name, "version": before.version, "note": ALREADY_DONE_NOTE}
         names = sorted({**before.properties, **after.properties})
@@ -111,11 +108,11 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
         }
         if before.name != after.name:
             changed["name"] = {"was": before.name, "is": after.name}
+        if text or addition:
+            changed["text"] = "written"
         told: JsonObject = {"handle": after.handle, "name": after.name, "version": after.version, "changed": changed}
         told |= record_json.visibility(after)
-        if changed_text:
-            told["text"] = "written"
-        return told if changed or changed_text else {**told, "note": "It was so already."}
+        return told if changed else {**told, "note": "It was so already."}
 
     return run
 
@@ -222,7 +219,7 @@ def _create_one(
 
 
 def _update(
-    context: ToolContext, tx: Transaction, handle: str, patch: RecordPatch, text: str
+    context: ToolContext, tx: Transaction, handle: str, patch: RecordPatch, text: str, addition: str
 ) -> tuple[Record, Record | None]:
     """Return a record before and after a change; None when this call made the change before.
 
@@ -231,14 +228,17 @@ def _update(
     principal = context.principal
     (found,) = require_records(principal, tx, [handle], "entity")
     before, origin = crud.lock_record(principal, tx, found.id, None), _origin(context, 0)
-    if before.type != authored_documents.DOCUMENT_TYPE and text:
-        raise InvalidArguments(f"text: only a document has one, and {handle} is none; use properties")
+    if before.type != authored_documents.DOCUMENT_TYPE and (text or addition):
+        raise InvalidArguments(
+            f"{'text' if text else 'append'}: only a document has one, and {handle} is none; use properties"
+        )
     if origin and crud.has_change_of_origin(tx, before.id, origin):
         return before, None
     old_text = ""
     if before.type == authored_documents.DOCUMENT_TYPE:
         document = catalogue.get_document(principal, tx, before.handle, context.team_id)
         old_text = catalogue.read_text(tx, document)
+        text = f"{old_text.rstrip()}\n\n{addition}".lstrip() if addition else text
     after = _apply_update(context, tx, before, patch, text, origin)
     agent_writes.record_update(context, tx, before, after, (old_text, text or old_text))
     return before, after

@@ -212,6 +212,17 @@ def test_a_change_that_is_made_twice_does_not_undo_what_came_between(room: Room)
     assert room.ok("get_document", document=note)["parts"][0]["contents"] == "Third."
 
 
+def test_text_is_added_to_a_document_once_however_often_it_is_asked_for(room: Room) -> None:
+    note = room.ok("create_entity", kind="document", name="Note", text="First.")["entities_created"][0]["handle"]
+    room.key = "turn:1:change"
+    assert room.ok("update_entity", entity=note, append="Second.")["changed"] == {"text": "written"}
+    room.ok("update_entity", entity=note, append="Second.")
+    (read,) = room.ok("get_entity", entities=[note])["entities"]
+    assert [part["contents"] for part in read["parts"]] == ["First.\n\nSecond."]
+    assert "give one of the two" in room.refused("update_entity", entity=note, text="A", append="B")
+    assert "append: only a document" in room.refused("update_entity", entity="task/C-17", append="B")
+
+
 def test_half_characters_are_no_names(room: Room) -> None:
     assert "unknown type" in room.refused("create_entity", kind="\ud800", name="A")
     assert room.ok("get_document_metadata", documents=["\ud800"])["documents"] == []
@@ -310,7 +321,7 @@ def test_a_project_comes_with_the_users_words_and_a_document_with_its_place(room
     )["entities_created"][0]["handle"]
     listed = room.ok("list_documents", project=project)["documents"]
     assert [one["title"] for one in listed][-1] == "Method"
-    assert room.ok("update_entity", entity=document, text="# Piling\n\nBore them.")["text"] == "written"
+    assert room.ok("update_entity", entity=document, text="# Piling\n\nBore them.")["changed"] == {"text": "written"}
     assert "Bore them" in str(room.ok("get_document", document=document)["parts"])
     assert room.ok("search_knowledge", query="bore piling", scope="project", of=project)["documents"]
 

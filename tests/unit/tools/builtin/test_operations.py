@@ -23,7 +23,7 @@ LINK = RecordOperation("link", "risk/R-1", "references", "contract/C-1")
         ),
         (CREATE_ENTITY, {"entities_created": [{"handle": "risk/R-1"}, "..."]}, [RecordOperation("create", "risk/R-1")]),
         (UPDATE_ENTITY, {"handle": "task/T", "changed": {"state": {}}}, [RecordOperation("update", "task/T")]),
-        (UPDATE_ENTITY, {"handle": "task/T", "changed": {}, "text": "written"}, [RecordOperation("update", "task/T")]),
+        (UPDATE_ENTITY, {"handle": "task/T", "changed": {"text": "written"}}, [RecordOperation("update", "task/T")]),
         (UPDATE_ENTITY, {"handle": "task/T", "note": ALREADY_DONE_NOTE}, [RecordOperation("update", "task/T")]),
         (UPDATE_ENTITY, {"handle": "task/T", "changed": {}, "note": "It was so already."}, []),
         (LINK_ENTITIES, {"edges_created": [EDGE]}, [LINK]),
