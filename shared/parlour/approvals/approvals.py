@@ -119,6 +119,11 @@ def list_open(tx: Transaction, session_id: UUID) -> list[Approval]:
     return store.list_open(tx, session_id)
 
 
+def list_approved(tx: Transaction, session_id: UUID) -> list[Approval]:
+    """Return the questions of a session whose calls were agreed to and have not ended, oldest first."""
+    return store.list_approved(tx, session_id)
+
+
 def list_closed_in_turn(tx: Transaction, turn_id: UUID) -> list[Approval]:
     """Return the questions whose outcome is a message of the turn."""
     return store.list_closed_in_turn(tx, turn_id)

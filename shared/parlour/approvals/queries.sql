@@ -51,6 +51,15 @@ SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, 
        a.answered_at, a.answered_by, a.done_at
   FROM approvals a WHERE a.session_id = %(session_id)s AND a.state = 'asked' ORDER BY a.created_at, a.id;
 
+-- name: list_approved
+-- The questions of a session whose calls were agreed to and have not ended, oldest first.
+SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,
+       a.channel, a.bound, a.bound_hash, a.shown_level, a.state, a.created_at, a.posted_at, a.expires_at, a.reason,
+       a.answered_at, a.answered_by, a.done_at
+  FROM approvals a
+ WHERE a.session_id = %(session_id)s AND a.state IN ('approved', 'claimed')
+ ORDER BY a.created_at, a.id;
+
 -- name: list_closed_in_turn
 -- The questions whose outcome is a message of the turn.
 SELECT a.id, a.session_id, a.binding_id, a.user_id, a.tool_call_id, a.approver, a.tool, a.arguments, a.question, a.options,

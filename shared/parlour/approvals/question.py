@@ -16,6 +16,13 @@ from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
 from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
 _MAX_HEADING_CHARS = 200
+_MAX_ARGUMENT_CHARS = 300
+"""Characters of a call's arguments in the list of open questions."""
+
+_UNANSWERED = (
+    "The user's new message does not count as an answer to them. If it sounds like one, say that only yes or no "
+    "counts, as the question below asks for it."
+)
 _FINAL_LINE = "This cannot be taken back."
 _FINAL_WORDING = re.compile(r"\bcannot be (?:taken back|undone)\b", re.IGNORECASE)
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -135,14 +142,39 @@ def asked_result(approval: Approval) -> JsonObject:
     }
 
 
-def open_questions_text(approvals: Sequence[Approval]) -> str:
-    """Return what the model reads of open questions: in which order they are asked, about which tools, and of whom."""
+def open_questions_text(approvals: Sequence[Approval], clearance: int, *, is_unanswered: bool = False) -> str:
+    """Return what the model reads of open questions: in which order they are asked, about which calls, and of whom.
+
+    clearance      the reader's; arguments of a call that rests on more are left out.
+    is_unanswered  whether the user wrote something after them that is no answer to them.
+    """
+    if not approvals:
+        return ""
     lines = [
-        f"{number}. {approval.tool}, asked at {time_text(approval.created_at)}, waits for the yes of "
-        + ("the user" if approval.approver == "user" else "a member of the team")
+        f"{number}. {approval.tool}{_arguments_text(approval, clearance)}, asked at {time_text(approval.created_at)}, "
+        "waits for the yes of " + ("the user" if approval.approver == "user" else "a member of the team")
         for number, approval in enumerate(approvals, start=1)
     ]
-    return "Open questions, which the runtime asks again below your reply: " + "; ".join(lines)
+    text = "Open questions, which the runtime asks again below your reply: " + "; ".join(lines)
+    return f"{text}. {_UNANSWERED}" if is_unanswered else text
+
+
+def approved_calls_text(approvals: Sequence[Approval], clearance: int) -> str:
+    """Return what the model reads of calls that were agreed to and have not ended; "" for none."""
+    if not approvals:
+        return ""
+    calls = "; ".join(f"{approval.tool}{_arguments_text(approval, clearance)}" for approval in approvals)
+    return (
+        f"Agreed to, being done: {calls}. The outcome comes by itself as a message: do not call again, nor say that it "
+        "is done."
+    )
+
+
+def _arguments_text(approval: Approval, clearance: int) -> str:
+    if approval.shown_level > clearance:
+        return ""
+    text = canonical_json(approval.arguments)
+    return f" {text if len(text) <= _MAX_ARGUMENT_CHARS else f'{text[:_MAX_ARGUMENT_CHARS]} ...'}"
 
 
 def effects_text(questions: Sequence[str]) -> str:

@@ -43,6 +43,10 @@ def list_open(tx: Transaction, session_id: UUID) -> list[Approval]:
     return tx.all(SQL["list_open"], Approval, session_id=session_id)
 
 
+def list_approved(tx: Transaction, session_id: UUID) -> list[Approval]:
+    return tx.all(SQL["list_approved"], Approval, session_id=session_id)
+
+
 def list_closed_in_turn(tx: Transaction, turn_id: UUID) -> list[Approval]:
     return tx.all(SQL["list_closed_in_turn"], Approval, turn_id=turn_id)
 

@@ -13,12 +13,12 @@ from uuid import UUID
 from parlour.approvals.rows import Decision
 
 _APPROVING: Mapping[str, Sequence[str]] = {
-    "en": ("yes", "approve", "approved", "confirm", "confirmed", "go ahead", "do it"),
-    "de": ("ja", "genehmigt", "mach es"),
-    "es": ("sí", "si", "aprobado", "hazlo"),
-    "fr": ("oui", "d'accord, fais-le", "fais-le"),
-    "hi": ("हाँ", "हां", "जी हाँ", "haan", "han ji", "haan ji"),
-    "mr": ("हो", "होय"),
+    "en": ("yes", "approve", "approved", "confirm", "confirmed", "go ahead", "do it", "do that"),
+    "de": ("ja", "genehmigt", "mach es", "mach das", "tu das", "machen sie das"),
+    "es": ("sí", "si", "aprobado", "hazlo", "hágalo", "adelante"),
+    "fr": ("oui", "d'accord, fais-le", "fais-le", "faites-le", "vas-y", "allez-y"),
+    "hi": ("हाँ", "हां", "जी हाँ", "haan", "han ji", "haan ji", "कर दो", "कर दीजिए", "kar do", "kar dijiye"),
+    "mr": ("हो", "होय", "करा"),
 }
 """Words that approve, by language."""
 
@@ -31,6 +31,181 @@ _REFUSING: Mapping[str, Sequence[str]] = {
     "mr": ("नाही", "नको", "nako"),
 }
 """Words that refuse, by language. A reason or a question may follow after a punctuation mark."""
+
+_ANYWHERE_INTERROGATIVES = frozenset(
+    [
+        "कौन",
+        "कब",
+        "कहाँ",
+        "किसने",
+        "किसके",
+        "किसको",
+        "कितने",
+        "कितना",
+        "कितनी",
+        "कैसे",
+        "kaun",
+        "kab",
+        "kahan",
+        "kitne",
+        "kaise",
+        "कोण",
+        "कधी",
+        "कुठे",
+        "कोणाकडे",
+        "किती",
+        "कसे",
+    ]
+)
+"""Words of Hindi and Marathi that ask for a fact, wherever they are in the question."""
+
+_INTERROGATIVES = _ANYWHERE_INTERROGATIVES | frozenset(
+    [
+        "who",
+        "whom",
+        "whose",
+        "which",
+        "what",
+        "when",
+        "where",
+        "why",
+        "how",
+        "wer",
+        "wen",
+        "wem",
+        "wann",
+        "wo",
+        "warum",
+        "wie",
+        "was",
+        "welche",
+        "welcher",
+        "welches",
+        "welchen",
+        "qué",
+        "quién",
+        "quiénes",
+        "cuándo",
+        "dónde",
+        "cómo",
+        "cuál",
+        "cuánto",
+        "cuántos",
+        "qui",
+        "que",
+        "quoi",
+        "quand",
+        "où",
+        "pourquoi",
+        "comment",
+        "quel",
+        "quelle",
+    ]
+)
+"""Words that ask for a fact. Those that ask for something else to be done ("can", "shall") are none of them."""
+
+_LIMITING_WORDS = frozenset(
+    [
+        "but",
+        "not",
+        "only",
+        "instead",
+        "except",
+        "unless",
+        "until",
+        "if",
+        "before",
+        "later",
+        "first",
+        "wait",
+        "sooner",
+        "rather",
+        "about",
+        "better",
+        "another",
+        "different",
+        "change",
+        "don't",
+        "isn't",
+        "won't",
+        "aber",
+        "nicht",
+        "nur",
+        "erst",
+        "statt",
+        "stattdessen",
+        "sondern",
+        "ausser",
+        "wenn",
+        "falls",
+        "bevor",
+        "nachdem",
+        "später",
+        "vorher",
+        "lieber",
+        "besser",
+        "warten",
+        "wäre",
+        "doch",
+        "pero",
+        "no",
+        "solo",
+        "sólo",
+        "si",
+        "antes",
+        "después",
+        "salvo",
+        "sino",
+        "mejor",
+        "luego",
+        "tal",
+        "otro",
+        "otra",
+        "mais",
+        "pas",
+        "ne",
+        "seulement",
+        "si",
+        "avant",
+        "après",
+        "sauf",
+        "plutôt",
+        "plus",
+        "autre",
+        "लेकिन",
+        "मगर",
+        "पर",
+        "नहीं",
+        "मत",
+        "सिर्फ",
+        "सिर्फ़",
+        "अगर",
+        "पहले",
+        "बाद",
+        "बजाय",
+        "lekin",
+        "magar",
+        "par",
+        "nahi",
+        "nahin",
+        "mat",
+        "sirf",
+        "agar",
+        "pehle",
+        "baad",
+        "पण",
+        "नाही",
+        "नको",
+        "फक्त",
+        "जर",
+        "आधी",
+        "नंतर",
+        "ऐवजी",
+    ]
+)
+"""Words with which a question may limit or change what was agreed to: then nothing counts as an answer."""
+
+_AND_WORDS = frozenset(["and", "und", "y", "et", "और", "aur", "आणि"])
 
 _ORDINALS: Mapping[str, tuple[Sequence[str], Sequence[Sequence[str]]]] = {
     "en": (("the {}", "the {} one", "{} one"), (("first", "1st"), ("second", "2nd"), ("third", "3rd"))),
@@ -183,8 +358,10 @@ _QUESTION_WORDS = frozenset(
 _CONJUNCTIONS = frozenset(["and", "but", "und", "aber", "y", "pero", "et", "mais", "और", "लेकिन", "aur", "आणि", "पण"])
 
 _BUTTON = re.compile(r"approval:([0-9a-f-]{36}):(yes|no)")
-_TOKEN = re.compile(r"[^\s,.;:!?¿¡()\u0964\u2014]+|[,.;:!?¿¡\u0964\u2014]")
-_MARKS = frozenset(",.;:!\u0964\u2014¡")
+_TOKEN = re.compile(r"[^\s,.;:!?¿¡()\u0964\u2013\u2014]+|[,.;:!?¿¡\u0964\u2013\u2014]")
+_SENTENCE_MARKS = frozenset(".;!\u0964")
+_MARKS = _SENTENCE_MARKS | frozenset(",:\u2013\u2014¡-")
+_DIGIT = re.compile(r"\d")
 
 _CHOICES = {
     form.format(word): position
@@ -246,7 +423,8 @@ class TypedReading:
 def read_typed_answers(text: str, open_count: int) -> TypedReading | None:
     """Return what a message answers; None when it is anything but clear answers to the open questions.
 
-    More may follow only a refusal: a reason, or a question or wish that is no part of the answer.
+    A refusal may be followed by more: a reason, or a question or wish that is no part of the answer. An approval may be
+    followed by a question for a fact, in a sentence of its own or after "and".
     """
     answer = text.strip()
     if len(answer) > _MAX_ANSWER_CHARS:
@@ -255,24 +433,46 @@ def read_typed_answers(text: str, open_count: int) -> TypedReading | None:
     words = _read_words([token[0] for token in tokens], open_count)
     if words is not None and (decisions := _pair_words(words)):
         return TypedReading(tuple(TypedAnswer(index, decision) for index, decision in sorted(decisions.items())))
-    return _read_refusal(answer, tokens, open_count)
+    return _read_answers_with_more(answer, tokens, open_count)
 
 
-def _read_refusal(answer: str, tokens: Sequence[re.Match[str]], open_count: int) -> TypedReading | None:
-    """Return refusals that are followed by more, which does not begin with an approval."""
+def _read_answers_with_more(answer: str, tokens: Sequence[re.Match[str]], open_count: int) -> TypedReading | None:
+    """Return answers that are followed by more, which does not begin with an approval."""
     for end in range(len(tokens) - 1, 0, -1):
-        if tokens[end - 1][0] not in _MARKS:
+        mark, rest = tokens[end - 1][0], [token[0] for token in tokens[end:]]
+        if mark not in _MARKS and _normalise(rest[0]) not in _AND_WORDS:
             continue
         words = _read_words([token[0] for token in tokens[:end]], open_count)
         decisions = _pair_words(words) if words is not None else None
-        if not decisions or set(decisions.values()) != {"refuse"}:
+        if not decisions:
             continue
-        if _begins_with_approval([token[0] for token in tokens[end:]], open_count):
+        after_answers = answer[tokens[end].start() :]
+        if "approve" in decisions.values():
+            if not _is_separate_question(mark, rest) or _begins_with_approval(rest, open_count):
+                continue
+            reason = ""
+        elif mark not in _MARKS:
+            continue
+        elif _begins_with_approval(rest, open_count):
             return None
-        after_refusals = answer[tokens[end].start() :]
-        reason = "" if _is_question(after_refusals) else after_refusals
-        return TypedReading(tuple(TypedAnswer(index, "refuse", reason) for index in sorted(decisions)), has_rest=True)
+        else:
+            reason = "" if _is_question(after_answers) else after_answers
+        ordered = sorted(decisions.items())
+        return TypedReading(tuple(TypedAnswer(index, decision, reason) for index, decision in ordered), has_rest=True)
     return None
+
+
+def _is_separate_question(mark: str, tokens: Sequence[str]) -> bool:
+    """Return whether tokens after a mark are one question for a fact, which neither limits nor changes an approval."""
+    *words, end = [_normalise(part) for part in tokens if part != "¿"]
+    begins_anew = mark in _SENTENCE_MARKS or (bool(words) and words[0] in _AND_WORDS)
+    words = [word for word in words if word not in {",", *_AND_WORDS}]
+    asks = [word for word in words if word in _INTERROGATIVES]
+    is_limited = any(word in _LIMITING_WORDS or word in _MARKS | {"?"} or _DIGIT.search(word) for word in words)
+    if end != "?" or not begins_anew or not asks or is_limited:
+        return False
+    # Hindi and Marathi have their interrogatives anywhere, the others at the front: "um wie viel", "a qué hora".
+    return asks[0] in _ANYWHERE_INTERROGATIVES or words.index(asks[0]) < 2
 
 
 def _begins_with_approval(tokens: Sequence[str], open_count: int) -> bool:
@@ -350,10 +550,16 @@ def _read_words(tokens: Sequence[str], open_count: int) -> list[_Word] | None:
         length, word = _read_word(plain, position, open_count)
         if not length:
             return None
-        words += [word] if word else []
+        is_repeat = word is not None and word.decision == "approve" == _last_decision(words)
+        words += [word] if word and not is_repeat else []
         position += length
     is_named = any(word.questions is not None for word in words)
     return [_Word(questions=frozenset({0})), *words] if open_count == 1 and not is_named else words
+
+
+def _last_decision(words: Sequence[_Word]) -> Decision | None:
+    """Return the decision that the last word but marks is: "yes, do it" is one approval."""
+    return next((word.decision for word in reversed(words) if not word.is_mark), None)
 
 
 def _read_word(tokens: Sequence[str], position: int, open_count: int) -> tuple[int, _Word | None]:

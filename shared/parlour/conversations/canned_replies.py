@@ -8,6 +8,7 @@ from parlour.infra.errors import ParlourError, ProviderUnavailable, SpendRefused
 from parlour.infra.json_values import Json
 from parlour.prompts.assembly import attachments
 from parlour.prompts.assembly.user_message import MAX_TEXT_CHARS, TOOL_RESULT_KIND, ReceivedText, has_readable_text
+from parlour.text.words import known_language
 
 type ReplyCause = Literal[
     "paused",
@@ -257,6 +258,12 @@ class CannedTexts:
         return str(
             next((found[name] for found in (texts, built_in) for name in wanted if name in found), _TEXTS[cause])
         )
+
+
+def order_languages(languages: Sequence[str], user_texts: Sequence[str]) -> list[str]:
+    """Return an agent's languages, first the one that its user writes, where their texts tell."""
+    written = known_language("\n".join(user_texts))
+    return sorted(languages, key=lambda language: written is not None and language.partition("-")[0] != written)
 
 
 def degraded_cause(problem: ParlourError) -> ReplyCause:

@@ -330,14 +330,21 @@ class _TurnLoader:
 
     def _open_question_items(self) -> list[Item]:
         """Return what the prompt says of the questions that wait for an answer; the calls are in the history."""
-        questions = approvals.list_open(self.tx, self.lease.id) if self.lease.has_open_questions else []
-        if not questions:
+        if not self.lease.has_open_questions:
             return []
-        ordered = sorted(questions, key=lambda one: one.approver != "user")  # numbered as the user reads them
+        clearance = self.principal.clearance
+        asked = approvals.list_open(self.tx, self.lease.id)
+        ordered = sorted(asked, key=lambda approval: approval.approver != "user")  # numbered as the user reads them
+        own = [approval.posted_at for approval in asked if approval.approver == "user"]
+        is_unanswered = any(
+            message.kind == "text" and bool(own) and message.received_at > max(own) for message in self.input_messages
+        )
+        texts = (
+            question.approved_calls_text(approvals.list_approved(self.tx, self.lease.id), clearance),
+            question.open_questions_text(ordered, clearance, is_unanswered=is_unanswered),
+        )
         source = Source("approvals", str(self.lease.id))
-        return [
-            Item(SourceKind.STATE, question.open_questions_text(ordered), source, score=1.0, title="open questions")
-        ]
+        return [Item(SourceKind.STATE, text, source, score=1.0, title="open questions") for text in texts if text]
 
     def _numbers_as_read(self) -> tuple[str, ...]:
         """Return the session's numbers of the sources that the user read under others, where a message names one."""
@@ -450,7 +457,8 @@ def _tier_items(persona: Persona, access: Access, tools: Sequence[Tool], refused
 
 def _recent_user_texts(materials: PromptMaterials) -> list[str]:
     written = [message.text for turn in materials.past_turns for message in turn.user_messages]
-    return [*written, *(one.text for one in materials.user_messages)][-2:]
+    texts = [*written, *(message.text for message in materials.user_messages)]
+    return [text for text in texts if not user_message.late_result_body(text)][-2:]
 
 
 def _load_focus_record(

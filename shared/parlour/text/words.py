@@ -123,10 +123,15 @@ def content_words(text: str) -> list[str]:
 
 def likely_language(text: str) -> str:
     """Return the language, of those with stop words here, that most of a text's stop words are of; English in doubt."""
+    return known_language(text) or DEFAULT_LANGUAGE
+
+
+def known_language(text: str) -> str | None:
+    """Return the language as `likely_language` does; None for a text without stop words."""
     found = words(text)
     counts = {language: sum(word in stop_words for word in found) for language, stop_words in STOP_WORDS.items()}
-    best = max(counts, key=lambda language: counts[language])
-    return best if counts[best] > counts[DEFAULT_LANGUAGE] else DEFAULT_LANGUAGE
+    best = max(counts, key=lambda language: (counts[language], language == DEFAULT_LANGUAGE))
+    return best if counts[best] else None
 
 
 def stems(text: str) -> frozenset[str]:

@@ -161,7 +161,7 @@ def test_several_answers_in_one_message_are_taken_or_asked_back(
         prompt = str(asking.conversation.model.requests[-1].messages[-1])
         assert text.strip() in prompt
         assert "Open questions" in prompt
-        assert "2. page, asked at" in prompt
+        assert "2. page {" in prompt
 
 
 def test_what_is_said_beside_a_no_stays_the_users_message(asking: ApprovalHarness) -> None:
@@ -619,6 +619,27 @@ def test_nobody_is_asked_about_a_call_that_cannot_succeed(
     conversation.run_turn()
     assert conversation.query("SELECT state FROM approvals") == [("asked",)]
     assert conversation.query("SELECT count(*) FROM entities") == before
+
+
+def test_a_question_beside_a_yes_is_answered_while_the_call_is_done(asking: ApprovalHarness) -> None:
+    asking.ask_whatsapp()
+    asking.conversation.model.script = [text_answer("Ravi has it.")]
+    asking.write("Yes. And who has the crane?", "m2")
+    assert states(asking) == ["approved"]
+    prompt = str(asking.conversation.model.requests[-1].messages[-1])
+    assert "And who has the crane?" in prompt
+    assert "Agreed to, being done: page" in prompt
+    assert asking.replies()[-1] == "Ravi has it."
+
+
+def test_the_prompt_lists_open_questions_and_says_what_is_no_answer(asking: ApprovalHarness) -> None:
+    ask_twice(asking)
+    asking.conversation.model.script = [text_answer("Yes to which?")]
+    asking.write("Yes, sure, if Tom agrees", "m2")
+    prompt = str(asking.conversation.model.requests[-1].messages[-1])
+    listed = prompt[prompt.index("Open questions") :]
+    assert listed.index("north") < listed.index("2. page") < listed.index("south")
+    assert "does not count as an answer" in listed
 
 
 def ask_beside_a_search(asking: ApprovalHarness, tries: int = 1) -> None:

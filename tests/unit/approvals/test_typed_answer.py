@@ -54,6 +54,33 @@ CASES = (
     *(Case(text, 1, None) for text in ("ja, aber erst um 10:30", "sí, pero a las 10:30", "oui, mais demain")),
     *(Case(text, 1, None) for text in ("No, go ahead", "Yes. No.", "yes no", "don't do it", "2 yes", "no problem")),
     *(Case(text, 1, None) for text in ("Yes. And is the crane free?", "yes, 10:30", "the first one", "sí o no")),
+    *(Case(text, 1, {1: "yes"}) for text in ("Yes please, do that", "Ja bitte, mach das", "Sí, hágalo", "oui, vas-y")),
+    *(Case(text, 1, {1: "yes"}) for text in ("oui oui oui !!", "हाँ, कर दो", "haan, kar do", "हो, करा")),
+    *(
+        Case(text, 1, {1: "yes"}, has_rest=True)
+        for text in (
+            "Yes. And who looks after the crane booking?",
+            "yes and who has the key?",
+            "Ja. Wann kommt der Kran?",
+            "Ja, und um wie viel Uhr kommt er?",
+            "sí, ¿y a qué hora llega la grúa?",
+            "Oui, et qui s'occupe de la grue ?",
+            "हाँ। और क्रेन कौन देखेगा?",
+            "haan, aur crane kab aayegi?",
+            "हो. क्रेन कधी येईल?",
+        )
+    ),
+    *(Case(text, 1, None) for text in ("yes, when Tom agrees?", "yes, who pays?", "Yes, but who pays?", "yes. when")),
+    *(
+        Case(text, 1, None)
+        for text in ("Yes. Can we make it 10:30?", "Yes. And when, at 10:30?", "Yes. How about noon?")
+    ),
+    *(
+        Case(text, 1, None)
+        for text in ("Yes. Who is there? Make it north.", "Yes. What if Tom disagrees?", "yes no. who?")
+    ),
+    *(Case(text, 1, None) for text in ("Ja, und wer außer Tom?", "Sí. ¿Qué tal el martes?", "हाँ, क्या अब करें?")),
+    *(Case(text, 1, None) for text in ("No, do that", "do not do that", "Yes. And who, only Tom?")),
     # Two questions.
     *(Case(text, 2, {2: "yes"}) for text in ("2 yes", "yes 2", "Yes, 2.", "2: yes", "yes to number 2", "approve 2")),
     *(Case(text, 2, {2: "yes"}) for text in ("the second one", "The second one, please.", "yes, the second")),
@@ -73,6 +100,9 @@ CASES = (
     *(Case(text, 2, {1: "no", 2: "no"}) for text in ("no to both", "1 no 2 no", "beide nein", "no 1 and 2")),
     Case("1 no. And what was RFI-101 about again, and who has that task?", 2, {1: "no"}, has_rest=True),
     Case("1 no, 2 no. Only tomorrow.", 2, {1: "no Only tomorrow.", 2: "no Only tomorrow."}, has_rest=True),
+    Case("1 no, 2 yes - and when does the crane come?", 2, {1: "no", 2: "yes"}, has_rest=True),
+    Case("1 ja, 2 nein. Und wann kommt der Kran?", 2, {1: "yes", 2: "no"}, has_rest=True),
+    *(Case(text, 2, None) for text in ("1 yes. And the second?", "1 yes. And what about 2?", "yes. and who?")),
     *(Case(text, 2, None) for text in ("yes", "no", "3 yes", "0 yes", "2", "both", "second", "the second one?")),
     *(Case(text, 2, None) for text in ("No, the second one", "yes, one second", "one second please", "ja nein")),
     *(Case(text, 2, None) for text in ("2 yes, but make it 10:30", "2 yes, 1 no. Or shall we wait?", "1 no, 2 maybe")),

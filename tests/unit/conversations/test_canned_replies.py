@@ -3,7 +3,7 @@
 import pytest
 
 from parlour.approvals.typed_answer import TypedAnswer, TypedReading, read_typed_answers
-from parlour.conversations.canned_replies import CannedTexts, ReplyCause, degraded_cause
+from parlour.conversations.canned_replies import CannedTexts, ReplyCause, degraded_cause, order_languages
 from parlour.infra.errors import (
     AnonymousShareSpent,
     Misconfigured,
@@ -43,6 +43,20 @@ def test_every_cause_has_a_text_of_its_own() -> None:
 def test_own_text_is_chosen_by_the_agents_languages(languages: tuple[str, ...], text: str) -> None:
     assert CannedTexts(SETTINGS, languages).find("stopped") == text
     assert CannedTexts(SETTINGS, languages).find("paused") == CannedTexts().find("paused")
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        (["क्रेन कब आएगी और कौन देखेगा? फोरमैन को बताओ कि वह यह करे"], "hi"),
+        (["Who has the crane, and when does it come?"], "en"),
+        (["हाँ"], "en"),
+        ([], "en"),
+    ],
+)
+def test_the_users_language_comes_first_where_their_texts_tell(texts: list[str], first: str) -> None:
+    assert order_languages(["en-GB", "de", "hi"], texts)[0].partition("-")[0] == first
+    assert sorted(order_languages(["en-GB", "de", "hi"], texts)) == ["de", "en-GB", "hi"]
 
 
 @pytest.mark.parametrize(
