@@ -22,9 +22,17 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.tools import calls, effects
-from parlour.tools.arguments import validate_arguments
 from parlour.tools.builtin.operations import planned_operation, read_operations
 from parlour.tools.builtin.rehearsal import rehearse_call
+from parlour.tools.call_decision import (
+    AskPerson,
+    CallDecision,
+    Dispatch,
+    PerformEffect,
+    Refuse,
+    RunRead,
+    decide_call,
+)
 from parlour.tools.calls import IN_PROGRESS_RESULT, UnfinishedCall, dispatch_message
 from parlour.tools.effects import EndState
 from parlour.tools.result import ToolResult, error_result
@@ -67,20 +75,33 @@ class PlannedEffect:
 
 
 def plan_effects(
-    running: TurnContext, loaded: LoadedTurn, step: int, requests: Sequence[ToolRequest]
+    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, requests: Sequence[ToolRequest]
 ) -> list[PlannedEffect]:
-    """Return the effects that a step asks for. They are reserved in the transaction that completes the step, and no
-    effect begins without a reservation. Heavy ones are reserved when they are handed to the dispatcher."""
-    now = running.dependencies.clock()
+    """Decide the calls that a step asks for, and return the effects among them.
+
+    They are reserved in the transaction that completes the step, and no effect begins without a reservation. Heavy ones
+    are reserved when they are handed to the dispatcher.
+    """
+    now = turn_context.dependencies.clock()
+    decisions = {request.call_id: _decide(turn_context, loaded_turn, step, request) for request in requests}
+    turn_context.decisions.update({(step, call_id): decision for call_id, decision in decisions.items()})
     return [
-        PlannedEffect(_new_call(step, request, now), tool)
+        PlannedEffect(_new_call(step, request, now), decision.tool)
         for request in requests
-        if (tool := _find_tool(loaded, request.name))
-        and tool.writes
-        and not tool.heavy
-        and effects.has_write_rights(loaded.access.principal_for(tool.name), tool)
-        and not approval_requests.must_ask(running, loaded, tool, request.arguments)
+        if isinstance(decision := decisions[request.call_id], PerformEffect)
     ]
+
+
+def _decide(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> CallDecision:
+    """Return what becomes of a call; a turn that was resumed decides again."""
+    return decide_call(
+        _find_tool(loaded_turn, request.name),
+        loaded_turn.access.principal_for(request.name),
+        loaded_turn.access.principal,
+        request.arguments,
+        is_reserved=(step, request.call_id) in turn_context.unfinished_calls,
+        must_ask=lambda tool: approval_requests.must_ask(turn_context, loaded_turn, tool, request.arguments),
+    )
 
 
 def tell_of_calls(turn_context: TurnContext, loaded_turn: LoadedTurn, requests: Sequence[ToolRequest]) -> None:
@@ -117,43 +138,50 @@ def _cancel_request(turn_context: TurnContext, step: int, request: ToolRequest) 
 
 def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> FinishedCall:
     turn_context.require_time()
-    tool = _find_tool(loaded_turn, request.name)
     with turn_context.stage_timer.measure("tools") as took:
-        if (
-            tool is not None
-            and not effects.has_write_rights(loaded_turn.access.principal_for(tool.name), tool)
-            and (step, request.call_id) not in turn_context.unfinished_calls
-        ):
-            result = error_result(effects.not_allowed(loaded_turn.access.principal))
-            _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
-        elif (
-            tool is not None
-            and (step, request.call_id) not in turn_context.unfinished_calls
-            and approval_requests.must_ask(turn_context, loaded_turn, tool, request.arguments)
-        ):
-            result = _ask_person(turn_context, loaded_turn, step, request, tool)
-        elif tool is not None and tool.heavy:
-            result = _dispatch_heavy_call(turn_context, step, request, tool)
-        elif tool is not None and tool.writes:
-            found = turn_context.unfinished_calls.get((step, request.call_id))
-            if found is None:
-                found = _new_call(step, request, turn_context.dependencies.clock())
-                effect = PlannedEffect(found, tool)
-                turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
-            context = replace(
-                _tool_context(turn_context, loaded_turn, step, request, is_write=True), tool_call_id=found.id
-            )
-            book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, request, context.now)
-            result = effects.perform_effect(
-                context, tool, request.arguments, found.state, turn_context.dependencies.endpoints, book
-            )
-        else:
-            result = _run_read_tool(turn_context, loaded_turn, step, request, took)
+        decision = turn_context.decisions.get((step, request.call_id))
+        match decision or _decide(turn_context, loaded_turn, step, request):
+            case Refuse(error):
+                result = _refuse(turn_context, step, request, error)
+            case AskPerson(tool):
+                result = _ask_person(turn_context, loaded_turn, step, request, tool)
+            case Dispatch(tool):
+                result = _dispatch_heavy_call(turn_context, step, request, tool)
+            case PerformEffect(tool):
+                result = _perform_effect(turn_context, loaded_turn, step, request, tool)
+            case RunRead(tool):
+                result = _run_read_tool(turn_context, loaded_turn, step, request, tool, took)
     return FinishedCall(step, request.call_id, result.content)
 
 
+def _refuse(turn_context: TurnContext, step: int, request: ToolRequest, error: ModelError) -> ToolResult:
+    """Commit the call as refused."""
+    result = error_result(error)
+    _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
+    return result
+
+
+def _perform_effect(
+    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, tool: Tool
+) -> ToolResult:
+    call = turn_context.unfinished_calls.get((step, request.call_id))
+    if call is None:
+        effect = PlannedEffect(_new_call(step, request, turn_context.dependencies.clock()), tool)
+        turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
+        call = effect.call
+    context = replace(_tool_context(turn_context, loaded_turn, step, request, is_write=True), tool_call_id=call.id)
+    recorder = _TurnCallRecorder(turn_context, loaded_turn.principal, call.id, tool, request, context.now)
+    endpoints = turn_context.dependencies.endpoints
+    return effects.perform_effect(context, tool, request.arguments, call.state, endpoints, recorder)
+
+
 def _run_read_tool(
-    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, took: Callable[[], int]
+    turn_context: TurnContext,
+    loaded_turn: LoadedTurn,
+    step: int,
+    request: ToolRequest,
+    tool: Tool | None,
+    took: Callable[[], int],
 ) -> ToolResult:
     context = _tool_context(turn_context, loaded_turn, step, request, is_write=request.name == HAND_OFF)
 
@@ -161,7 +189,6 @@ def _run_read_tool(
         endpoints = turn_context.dependencies.endpoints
         return run_tool_by_name(context, request.name, request.arguments, loaded_turn.tools, endpoints)
 
-    tool = _find_tool(loaded_turn, request.name)
     is_own = tool is None or tool.endpoint.startswith(BUILTIN_SCHEME)
     cancelled = error_result(ToolCancelled())
     result = run() if is_own else turn_context.stop.run_read(run, context.connection, if_stopped=cancelled)
@@ -217,14 +244,7 @@ def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequ
 
     When the message cannot be sent, the call is reserved all the same: the resumed turn or the sweep sends it.
     """
-    now = turn_context.dependencies.clock()
-    try:
-        validate_arguments(tool.schema, request.arguments)
-    except ModelError as error:
-        result = error_result(error)
-        _record_finished_call(turn_context, step, request, result, now, 0)
-        return result
-    effect = PlannedEffect(_new_call(step, request, now), tool)
+    effect = PlannedEffect(_new_call(step, request, turn_context.dependencies.clock()), tool)
     working: JsonObject = {"name": request.name, "call_id": request.call_id, "ok": True, "is_running": True}
     turn_context.feed.add_event("tool_result", working)
     turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
@@ -283,7 +303,7 @@ def _record_finished_call(
     services = turn_context.dependencies
     ended: JsonObject = {"name": request.name, "call_id": request.call_id, "ok": result.ok}
     turn_context.feed.add_event("tool_result", ended)
-    tool = next((one for one in turn_context.tools if one.name == request.name), None)
+    tool = next((tool for tool in turn_context.tools if tool.name == request.name), None)
     _add_operation(turn_context, tool, request.arguments, "success" if result.ok else "error")
     row_id, now = uuid7(started_at), services.clock()
 

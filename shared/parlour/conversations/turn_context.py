@@ -22,6 +22,7 @@ from parlour.prompts.ledger.prompt_builder import PromptBuilder
 from parlour.records.linked_records import LinkedRecordsCache
 from parlour.tenancy.access import Access
 from parlour.tools.builtin.builtin_tools import EmbedderForTenant
+from parlour.tools.call_decision import CallDecision
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.run import Endpoints
 from parlour.tools.tool_definition import Tool
@@ -81,6 +82,7 @@ class TurnContext:
     journal           what the turn has done so far, once its material was read.
     has_untrusted_text  whether the prompt shows text of others than the user and the tenant.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
+    decisions         what becomes of the calls that this worker's steps asked for, by the same.
     """
 
     dependencies: TurnDependencies
@@ -99,6 +101,7 @@ class TurnContext:
     journal: Journal = NOTHING_DONE
     has_untrusted_text: bool = False
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
+    decisions: dict[tuple[int, str], CallDecision] = field(default_factory=dict)
 
     @property
     def stop(self) -> TurnStop:
