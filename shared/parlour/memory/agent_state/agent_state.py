@@ -142,11 +142,13 @@ def _restrict_item(item: StateItem, visible_handles: set[str]) -> StateItem:
 
 def set_entities(state: AgentState, entities: Iterable[Entity]) -> AgentState:
     """Return the notes with these records, the latest last; a name that is not given stays."""
-    known = {entity.id: entity for entity in state.current_understanding.entities}
+    entities_by_id = {entity.id: entity for entity in state.current_understanding.entities}
     for entity in entities:
-        previous = known.pop(entity.id, entity)
-        known[entity.id] = entity if entity.name else replace(entity, name=previous.name)
-    return _set_understanding(state, tuple(known.values())[-MAX_ENTITIES:], state.current_understanding.dependencies)
+        previous = entities_by_id.pop(entity.id, entity)
+        entities_by_id[entity.id] = entity if entity.name else replace(entity, name=previous.name)
+    return _set_understanding(
+        state, tuple(entities_by_id.values())[-MAX_ENTITIES:], state.current_understanding.dependencies
+    )
 
 
 def add_dependencies(state: AgentState, links: Iterable[Dependency]) -> AgentState:
@@ -176,8 +178,8 @@ def add_item(state: AgentState, new_item: StateItem) -> AgentState | None:
 
 def next_item_id(state: AgentState) -> str:
     """Return an id that no item has."""
-    taken = {item.id for item in state.items}
-    return next(name for number in range(1, len(taken) + 2) if (name := f"i{number}") not in taken)
+    item_ids = {item.id for item in state.items}
+    return next(name for number in range(1, len(item_ids) + 2) if (name := f"i{number}") not in item_ids)
 
 
 def _set_understanding(state: AgentState, entities: tuple[Entity, ...], links: tuple[Dependency, ...]) -> AgentState:

@@ -26,7 +26,7 @@ from parlour.memory.extraction.model_answer import ExtractionAnswer
 from parlour.memory.extraction.model_call import MemoryResponse
 from parlour.memory.extraction.store import ExtractionSession, InterimEpisode, SilentSession
 from parlour.memory.facts import fact_merge
-from parlour.memory.facts import store as known
+from parlour.memory.facts import store as fact_store
 from parlour.memory.facts.fact import KnownFact
 from parlour.memory.leased_job import MAX_FAILURES, MIN_ROUND_SECONDS, MODEL_REFUSED, LeasedMemoryJob
 from parlour.memory.memory_job import MemoryJob
@@ -39,12 +39,12 @@ SILENCE_PERIOD = timedelta(hours=24)
 #: Answered turns since the last consolidation. Extraction read a conversation with this many or fewer as a whole.
 MIN_TURNS = 20
 
-#: Turns that are gone through at once; of a longer conversation each such stretch has its episode.
+#: Turns that are read at once; each window of a longer conversation has its episode.
 MAX_WINDOW_TURNS = 60
 
 _RETRY_DELAY = timedelta(hours=24)
 
-#: Errors that another night does not mend: every model rejects the request, or our own code breaks.
+#: Errors that come again the next night: every model rejects the request, or our own code breaks.
 _PERMANENT_ERRORS = frozenset({ProviderRejected.code, "error"})
 
 
@@ -117,49 +117,52 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
-        silent, found = store.find_silent_session(tx, self.session_id), store.find_session(tx, self.session_id)
+        silent, session = store.find_silent_session(tx, self.session_id), store.find_session(tx, self.session_id)
         if attempts.failures >= MAX_FAILURES:
             log.count("MemoryGivenUp")
-        elif silent and silent.turn_count and found and parse_memory_policy(found.memory_policy).max_facts:
+        elif silent and silent.turn_count and session and parse_memory_policy(session.memory_policy).max_facts:
             after = silent.consolidated_turn
             last = store.find_window_end(tx, self.session_id, after, next_window_size(silent.turn_count))
-            lines = store.read_lines(tx, self.session_id, after, last, found.classification)
-            stretch = ExtractionWindow(tuple(lines), last, is_full=silent.turn_count > MAX_WINDOW_TURNS)
-            notes = store.list_interim_episodes(tx, self.session_id, [line.id for line in stretch.user_lines])
-            return _ConsolidationInput(found, stretch, known.find_latest_facts(tx, found.scope), notes)
+            lines = store.read_lines(tx, self.session_id, after, last, session.classification)
+            window = ExtractionWindow(tuple(lines), last, is_full=silent.turn_count > MAX_WINDOW_TURNS)
+            notes = store.list_interim_episodes(tx, self.session_id, [line.id for line in window.user_lines])
+            return _ConsolidationInput(session, window, fact_store.find_latest_facts(tx, session.scope), notes)
         self.complete(tx)
         return None
 
     def ask(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> _ConsolidationDraft:
         """Ask the better model, check its answer, and have a second look where it matters."""
-        heard = self._request_consolidation(loaded, seconds_left)
-        if heard.problem and heard.problem != MODEL_REFUSED:
-            raise JobFailed(heard.problem)
-        found = window_reading.look_again(
+        response = self._request_consolidation(loaded, seconds_left)
+        if response.problem and response.problem != MODEL_REFUSED:
+            raise JobFailed(response.problem)
+        checked_answer = window_reading.look_again(
             self.dependencies,
             self.principal,
             loaded.conversation.model_routing,
-            window_reading.check_response(heard, loaded.window, loaded.known_facts, "consolidated"),
+            window_reading.check_response(response, loaded.window, loaded.known_facts, "consolidated"),
             loaded.window,
             seconds_left,
         )
         now = self.dependencies.clock()
-        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, now)
-        return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (uuid7(now), uuid7(now)), now)
+        fact_ids = fact_merge.allocate_ids(checked_answer.candidates, checked_answer.rejected, now)
+        return _ConsolidationDraft(checked_answer, checked_answer.episodes[:1], fact_ids, (uuid7(now), uuid7(now)), now)
 
     def commit(self, tx: Transaction, loaded: _ConsolidationInput, draft: _ConsolidationDraft) -> bool | None:
         """Write the facts and the episode; return whether another window follows."""
         if not self.end_attempt(tx):
             return None
-        found, scope = draft.checked_answer, loaded.conversation.scope
-        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids, found.doubted_ids)
-        fact_merge.merge_candidates(tx, scope, self.session_id, None, batch, draft.drafted_at)
-        for told in draft.episodes:
-            about = loaded.conversation
+        checked_answer, conversation = draft.checked_answer, loaded.conversation
+        batch = fact_merge.FactBatch(
+            checked_answer.candidates, checked_answer.rejected, draft.fact_ids, checked_answer.doubted_ids
+        )
+        fact_merge.merge_candidates(tx, conversation.scope, self.session_id, None, batch, draft.drafted_at)
+        for draft_episode in draft.episodes:
             messages = tuple(line.id for line in loaded.window.user_lines)
-            whole = replace(told, message_ids=messages, origin="consolidated")
-            row = episodes.context_row(told.text, about.title, told.until_at, about.classification)
-            store.add_episode(tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at)
+            episode = replace(draft_episode, message_ids=messages, origin="consolidated")
+            row = episodes.context_row(episode.text, conversation.title, episode.until_at, conversation.classification)
+            store.add_episode(
+                tx, conversation.scope, self.session_id, episode, row, draft.episode_ids, draft.drafted_at
+            )
             store.replace_interim_episodes(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
             scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
         store.mark_consolidated(tx, self.session_id, loaded.window.until_turn, draft.drafted_at)
@@ -195,8 +198,8 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
             loaded.known_facts,
             [note.text for note in loaded.interim_episodes],
         )
-        asked = window_reading.extraction_request(prompt.consolidation_system_prompt(agent), question, "quality")
-        return model_call.request_answer(self.dependencies, self.principal, routing, asked, seconds_left)
+        request = window_reading.extraction_request(prompt.consolidation_system_prompt(agent), question, "quality")
+        return model_call.request_answer(self.dependencies, self.principal, routing, request, seconds_left)
 
 
 def next_window_size(turn_count: int) -> int:

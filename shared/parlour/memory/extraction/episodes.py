@@ -1,4 +1,4 @@
-"""Episodes as rows that are found again, and which of them say the same. Pure."""
+"""Episodes as context rows, and which of them say the same. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from parlour.search.index.context_rows import RowDraft
 from parlour.text.similarity import jaccard_similarity
 from parlour.text.words import stems
 
+#: Jaccard similarity of their stems from which on two episodes are one.
 _MIN_SIMILARITY = 0.75
-"""Of the telling words of both: from here on two episodes are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class StoredEpisode:
 def context_row(text: str, title: str, until_at: datetime, classification: int) -> RowDraft:
     """Return the episode's context row: `[date] text`, with the UTC day on which it ended."""
     date = until_at.astimezone(UTC).date().isoformat()
-    lead = f"[{date}] "
-    metadata: JsonObject = {"kind": "episode", "prefix_length": len(lead), "date": date}
-    return RowDraft("episode", 0, title, lead + text, classification, metadata)
+    prefix = f"[{date}] "
+    metadata: JsonObject = {"kind": "episode", "prefix_length": len(prefix), "date": date}
+    return RowDraft("episode", 0, title, prefix + text, classification, metadata)
 
 
 def find_similar(text: str, stored_episodes: Sequence[StoredEpisode]) -> UUID | None:
@@ -35,7 +35,7 @@ def find_similar(text: str, stored_episodes: Sequence[StoredEpisode]) -> UUID | 
 
     Episodes with different figures are different.
     """
-    best = max(stored_episodes, key=lambda one: _similarity(text, one.text), default=None)
+    best = max(stored_episodes, key=lambda episode: _similarity(text, episode.text), default=None)
     return best.id if best is not None and _similarity(text, best.text) >= _MIN_SIMILARITY else None
 
 

@@ -33,7 +33,7 @@ from parlour.memory.extraction.model_answer import ExtractionAnswer
 from parlour.memory.extraction.model_call import MemoryResponse
 from parlour.memory.extraction.store import ExtractionSession
 from parlour.memory.facts import fact_merge
-from parlour.memory.facts import store as known
+from parlour.memory.facts import store as fact_store
 from parlour.memory.facts.fact import KnownFact
 from parlour.memory.job_scheduling import DelayedJob
 from parlour.memory.leased_job import MIN_ROUND_SECONDS, LeasedMemoryJob, is_failing_on_own_errors, should_skip
@@ -62,7 +62,7 @@ def run_extraction(dependencies: MemoryDependencies, memory_job: MemoryJob, seco
 
 @dataclass(frozen=True, slots=True)
 class _ExtractionInput:
-    """One stretch of turns, what is known of its user, and how earlier attempts ended."""
+    """One window of turns, the known facts of its user, and how earlier attempts ended."""
 
     attempts: Attempts
     conversation: ExtractionSession
@@ -82,7 +82,7 @@ class _ExtractionDraft:
 
 @dataclass(frozen=True, slots=True)
 class _WriteResult:
-    """What one commit wrote. has_more: there are turns behind the stretch."""
+    """What one commit wrote. has_more: turns follow the window."""
 
     row_count: int
     has_more: bool
@@ -102,60 +102,70 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         )
 
     def load(self, tx: Transaction) -> _ExtractionInput | None:
-        """Read the next stretch. Complete the work when the session is gone, others read it, its agent remembers
-        nothing, or there are no new turns."""
+        """Read the next window. Complete the work when the session is gone, it has other readers, its agent
+        has no memory, or there are no new turns."""
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
-        found = store.find_session(tx, self.session_id)
-        if found is not None and parse_memory_policy(found.memory_policy).max_facts > 0:
-            new = store.find_next_turns(tx, self.session_id, found.extraction_cursor, extraction_window.MAX_TURNS)
-            if new is not None:
-                stretch = extraction_window.split_lines(
-                    store.read_lines(tx, self.session_id, found.earlier_cursor, new.last_turn, found.classification),
-                    found.extraction_cursor,
-                    new.last_turn,
-                    is_full=new.turn_count == extraction_window.MAX_TURNS,
+        session = store.find_session(tx, self.session_id)
+        if session is not None and parse_memory_policy(session.memory_policy).max_facts > 0:
+            next_turns = store.find_next_turns(
+                tx, self.session_id, session.extraction_cursor, extraction_window.MAX_TURNS
+            )
+            if next_turns is not None:
+                window = extraction_window.split_lines(
+                    store.read_lines(
+                        tx, self.session_id, session.earlier_cursor, next_turns.last_turn, session.classification
+                    ),
+                    session.extraction_cursor,
+                    next_turns.last_turn,
+                    is_full=next_turns.turn_count == extraction_window.MAX_TURNS,
                 )
-                return _ExtractionInput(attempts, found, stretch, known.find_latest_facts(tx, found.scope))
+                return _ExtractionInput(attempts, session, window, fact_store.find_latest_facts(tx, session.scope))
         self.complete(tx)
         return None
 
     def ask(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> _ExtractionDraft:
         """Ask a model, check its answer, and have a second look where it matters."""
-        heard = self._request_extraction(loaded, seconds_left)
-        if heard.problem and not should_skip(heard.problem, loaded.attempts.failures):
-            raise JobFailed(heard.problem)
-        found = window_reading.look_again(
+        response = self._request_extraction(loaded, seconds_left)
+        if response.problem and not should_skip(response.problem, loaded.attempts.failures):
+            raise JobFailed(response.problem)
+        checked_answer = window_reading.look_again(
             self.dependencies,
             self.principal,
             loaded.conversation.model_routing,
-            window_reading.check_response(heard, loaded.window, loaded.known_facts),
+            window_reading.check_response(response, loaded.window, loaded.known_facts),
             loaded.window,
             seconds_left,
         )
         now = self.dependencies.clock()
-        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, now)
-        return _ExtractionDraft(found, fact_ids, [(uuid7(now), uuid7(now)) for _ in found.episodes], now)
+        fact_ids = fact_merge.allocate_ids(checked_answer.candidates, checked_answer.rejected, now)
+        return _ExtractionDraft(
+            checked_answer, fact_ids, [(uuid7(now), uuid7(now)) for _ in checked_answer.episodes], now
+        )
 
     def commit(self, tx: Transaction, loaded: _ExtractionInput, draft: _ExtractionDraft) -> _WriteResult | None:
         """Write facts and episodes; complete the work, or leave it to wait when more was said meanwhile."""
         if not self.end_attempt(tx):
             return None
-        found, about, stretch = draft.checked_answer, loaded.conversation, loaded.window
-        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids, found.doubted_ids)
-        kept = fact_merge.merge_candidates(tx, about.scope, self.session_id, None, batch, draft.drafted_at)
-        new_episodes = self._write_episodes(tx, about, draft)
+        checked_answer, conversation, window = draft.checked_answer, loaded.conversation, loaded.window
+        batch = fact_merge.FactBatch(
+            checked_answer.candidates, checked_answer.rejected, draft.fact_ids, checked_answer.doubted_ids
+        )
+        stored_facts = fact_merge.merge_candidates(
+            tx, conversation.scope, self.session_id, None, batch, draft.drafted_at
+        )
+        new_episodes = self._write_episodes(tx, conversation, draft)
         if new_episodes:
             scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
-        store.advance_extraction_cursor(tx, self.session_id, stretch.until_turn, draft.drafted_at)
-        has_more = store.find_next_turns(tx, self.session_id, stretch.until_turn, 1) is not None
+        store.advance_extraction_cursor(tx, self.session_id, window.until_turn, draft.drafted_at)
+        has_more = store.find_next_turns(tx, self.session_id, window.until_turn, 1) is not None
         if not has_more:
             self.complete(tx)
             consolidation_job.schedule_consolidation(tx, self.session_id)
-        elif not stretch.is_full:
+        elif not window.is_full:
             self.reschedule(tx, job_scheduling.sweep_due_at(draft.drafted_at))
-        return _WriteResult(len(kept) + new_episodes, has_more)
+        return _WriteResult(len(stored_facts) + new_episodes, has_more)
 
     def report(self, loaded: _ExtractionInput, draft: _ExtractionDraft, result: _WriteResult) -> bool:
         """Log, wake the embedder, and have a message come for what was said meanwhile."""
@@ -184,8 +194,8 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
             return MemoryResponse(None, loaded.attempts.problem or "")
         agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
         question = prompt.user_prompt(extraction_window.render_transcript(loaded.window, agent), loaded.known_facts)
-        asked = window_reading.extraction_request(prompt.system_prompt(agent), question, "cheap")
-        return model_call.request_answer(self.dependencies, self.principal, routing, asked, seconds_left)
+        request = window_reading.extraction_request(prompt.system_prompt(agent), question, "cheap")
+        return model_call.request_answer(self.dependencies, self.principal, routing, request, seconds_left)
 
     def _write_episodes(self, tx: Transaction, session: ExtractionSession, draft: _ExtractionDraft) -> int:
         """Write the episodes, each into an earlier one that says nearly the same, if any. Return how many are new."""
@@ -194,16 +204,16 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         ):
             if episodes.has_same_figures(pair.newer_text, pair.older_text):
                 store.merge_episodes(tx, pair.newer_id, pair.older_id)
-        found = draft.checked_answer.episodes
-        earlier = store.list_recent_episodes(tx, session.scope, _MAX_COMPARED_EPISODES) if found else []
-        written = 0
-        for episode, ids in zip(found, draft.episode_ids, strict=True):
-            like = episodes.find_similar(episode.text, earlier)
-            if like is not None:
-                store.merge_into_episode(tx, like, episode.message_ids, episode.until_at)
+        new_episodes = draft.checked_answer.episodes
+        earlier = store.list_recent_episodes(tx, session.scope, _MAX_COMPARED_EPISODES) if new_episodes else []
+        added_count = 0
+        for episode, ids in zip(new_episodes, draft.episode_ids, strict=True):
+            similar_id = episodes.find_similar(episode.text, earlier)
+            if similar_id is not None:
+                store.merge_into_episode(tx, similar_id, episode.message_ids, episode.until_at)
                 continue
             row = episodes.context_row(episode.text, session.title, episode.until_at, session.classification)
             store.add_episode(tx, session.scope, self.session_id, episode, row, ids, draft.drafted_at)
             earlier.append(episodes.StoredEpisode(ids[0], episode.text))
-            written += 1
-        return written
+            added_count += 1
+        return added_count

@@ -127,8 +127,8 @@ DELETE FROM context_rows r USING gone g WHERE r.id = g.row_id;
 SELECT message_ids, until_at FROM episodes WHERE id = %(id)s;
 
 -- name: schedule_consolidation
--- Have a session looked at once it has been silent for long, if it has enough turns that nobody has consolidated; nights
--- that were in vain before more was said do not count.
+-- Schedule consolidation of a session for when it has been silent for long, if it has enough turns that were not
+-- consolidated. Failures before its newest turn do not count.
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT s.tenant_id, 'consolidation', s.id, s.last_active_at + %(silent)s
   FROM sessions s

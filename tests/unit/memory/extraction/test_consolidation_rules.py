@@ -1,7 +1,6 @@
-"""When a silent conversation is gone through once more, how much at once, and which facts are not told again."""
+"""When a silent conversation is consolidated, and in which windows."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 import pytest
 
@@ -10,7 +9,6 @@ from parlour.memory.extraction.consolidation_job import MAX_WINDOW_TURNS, next_w
 from parlour.memory.extraction.store import SilentSession
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-ONE, OTHER = UUID(int=1), UUID(int=2)
 
 
 @pytest.mark.parametrize(
@@ -23,11 +21,11 @@ def test_a_conversation_of_more_than_twenty_turns_is_ready_a_day_after_its_last_
     assert consolidation_job.consolidation_due_at(SilentSession(NOW, 4, turns)) == ready_at
 
 
-def test_one_that_is_gone_or_that_others_read_is_never_ready() -> None:
+def test_a_deleted_or_shared_conversation_is_never_ready() -> None:
     assert consolidation_job.consolidation_due_at(None) is None
 
 
-@pytest.mark.parametrize(("turns", "next_"), [(0, 0), (21, 21), (60, 60), (61, 31), (120, 60), (130, 44)])
-def test_long_conversations_are_gone_through_in_stretches_of_about_the_same_length(turns: int, next_: int) -> None:
-    assert next_window_size(turns) == next_
+@pytest.mark.parametrize(("turns", "size"), [(0, 0), (21, 21), (60, 60), (61, 31), (120, 60), (130, 44)])
+def test_windows_of_a_long_conversation_have_about_the_same_size(turns: int, size: int) -> None:
+    assert next_window_size(turns) == size
     assert next_window_size(turns) <= MAX_WINDOW_TURNS

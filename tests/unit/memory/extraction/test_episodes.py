@@ -8,6 +8,6 @@ from parlour.memory.extraction.episodes import StoredEpisode, find_similar, has_
 def test_what_differs_in_a_figure_is_another_one() -> None:
     assert not has_same_figures("Paid 500 rupees for the tiles.", "Paid 900 rupees for the tiles.")
     assert has_same_figures("Paid 500 rupees for the tiles.", "For tiles 500 rupees were paid.")
-    known = [StoredEpisode(UUID(int=1), "Paid 500 rupees for the tiles.")]
-    assert find_similar("Paid 900 rupees for the tiles.", known) is None
-    assert find_similar("Paid 500 rupees for the tiles.", known) == UUID(int=1)
+    stored = [StoredEpisode(UUID(int=1), "Paid 500 rupees for the tiles.")]
+    assert find_similar("Paid 900 rupees for the tiles.", stored) is None
+    assert find_similar("Paid 500 rupees for the tiles.", stored) == UUID(int=1)
