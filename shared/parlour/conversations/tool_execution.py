@@ -93,7 +93,7 @@ def plan_effects(
 
 
 def _decide(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> CallDecision:
-    """Return what becomes of a call; a turn that was resumed decides again."""
+    """Return the decision about a call; a turn that was resumed decides again."""
     return decide_call(
         _find_tool(loaded_turn, request.name),
         loaded_turn.access.principal_for(request.name),

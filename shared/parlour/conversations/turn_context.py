@@ -82,7 +82,7 @@ class TurnContext:
     journal           what the turn has done so far, once its material was read.
     has_untrusted_text  whether the prompt shows text of others than the user and the tenant.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
-    decisions         what becomes of the calls that this worker's steps asked for, by the same.
+    decisions         the decisions about calls of this worker's steps, by the same.
     """
 
     dependencies: TurnDependencies

@@ -182,13 +182,13 @@ def _quoted(question: str, results: list[JsonObject], listed: str | None) -> str
         return "\n".join(lines)
     if all(result.get("is_error") for result in results):
         return _BROKEN
-    asked = dict.fromkeys(word.strip("\"'()?!.,;:\u0964") for word in question.split() if content_words(word))
-    return _NOTHING.format(about=", ".join([*asked][:_MAX_REPEATED_WORDS]) or "this")
+    terms = dict.fromkeys(word.strip("\"'()?!.,;:\u0964") for word in question.split() if content_words(word))
+    return _NOTHING.format(about=", ".join([*terms][:_MAX_REPEATED_WORDS]) or "this")
 
 
 def _documents(results: list[JsonObject]) -> list[JsonObject]:
     """Return the numbered documents of search results, in the order found."""
-    found: list[JsonObject] = []
+    documents: list[JsonObject] = []
     for result in results:
         content = result.get("content")
         for block in [{"text": content}] if isinstance(content, str) else object_items(content):
@@ -196,8 +196,8 @@ def _documents(results: list[JsonObject]) -> list[JsonObject]:
                 value = json.loads(str(block.get("text")))
             except ValueError:
                 continue
-            found += object_items(value.get("documents")) if isinstance(value, dict) else []
-    return found
+            documents += object_items(value.get("documents")) if isinstance(value, dict) else []
+    return documents
 
 
 def _text(text: str) -> tuple[JsonObject, ...]:

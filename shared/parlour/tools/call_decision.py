@@ -1,4 +1,4 @@
-"""What becomes of a call that a model asks for: decided once, by tool, rights, approval and arguments."""
+"""The decision about a call that a model asks for: by tool, rights, approval and arguments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def decide_call(
     is_reserved: bool,
     must_ask: Callable[[Tool], bool],
 ) -> CallDecision:
-    """Return what becomes of a call.
+    """Return the decision about a call.
 
     The rights are checked once more where the effect runs, and a call that a person agreed to is decided again there.
 

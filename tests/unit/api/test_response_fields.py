@@ -1,6 +1,6 @@
-"""Every field that the API answers with was reviewed: may everybody who may call the route read it?
+"""Every field that the API answers with was reviewed: may all callers of the route read it?
 
-After the review: `python -m tests.unit.api.test_response_fields` writes `response_fields.json` anew.
+After the review: `python -m tests.unit.api.test_response_fields` writes `response_fields.json`.
 """
 
 import json

@@ -76,5 +76,5 @@ def test_emphasis_is_taken_off_and_a_subject_line_is_a_heading() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   \n\n", "---", "|---|---|", "# Only a heading", "…!?"])
-def test_nothing_said_is_no_sentence(text: str) -> None:
+def test_a_text_without_words_has_no_sentences(text: str) -> None:
     assert quotable_sentences(text) == []

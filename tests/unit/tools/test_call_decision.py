@@ -1,4 +1,4 @@
-"""What becomes of a call: by its tool, the rights, the approval and the arguments."""
+"""The decision about a call: by its tool, the rights, the approval and the arguments."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -51,7 +51,7 @@ def test_a_call_that_is_allowed_runs_as_its_tool_does(tool: Tool | None, decisio
     assert decide(tool) == decision
 
 
-def test_a_write_without_rights_is_refused_before_anybody_is_asked() -> None:
+def test_a_write_without_rights_is_refused_before_a_person_is_asked() -> None:
     decision = decide(WRITE, "none", asks=True)
 
     assert isinstance(decision, Refuse)
