@@ -28,11 +28,15 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 _SITE_DESK = "template_site_desk"
 
 TOGETHER = {
+    "tests/browser/test_browser.py::test_people": "demo",
     "tests/browser/": "stories",
     "tests/end_to_end/test_chaos.py": "chaos",
+    "tests/end_to_end/test_start_and_stop.py": "starts",
     "tests/end_to_end/": "stack",
     "tests/integration/test_isolation.py": "isolation",
     "tests/integration/test_layers.py": "layers",
+    "tests/stories/test_demo.py": "demo",
+    "tests/stories/test_first_agent.py": "first agent",
     "tests/stories/": "stories",
 }
 """Tests that share something dear go to one worker: beginnings of their names, the first that fits."""
@@ -148,7 +152,7 @@ def database(open_database: Callable[[], Database]) -> Database:
 
 @pytest.fixture(scope="session")
 def running_stack() -> Iterator[stack.Stack]:
-    """The laptop stack that the stories and the browser tests share: one, as they go to one worker."""
+    """The laptop stack that stories and browser tests share: one, as they go to one worker."""
     folder = words.ROOT / ".parlour" / f"stories-{os.getpid()}"
     try:
         with stack.running(folder) as running:

@@ -1,5 +1,3 @@
-import { join } from "node:path";
-
 import { defineConfig } from "@playwright/test";
 
 import { findBrowser } from "./chromium.ts";
@@ -17,7 +15,6 @@ const atBothSizes = ["approvals.spec.ts", "inbox_templates.spec.ts", "people.spe
 
 export default defineConfig({
   testDir: ".",
-  outputDir: join(import.meta.dirname, "../../.parlour/browser/results"),
   reporter: "list",
   forbidOnly: true,
   timeout: 60_000,

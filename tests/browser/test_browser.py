@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.node import NODE
+from tests.stories import words
 from tests.stories.stack import Stack, plain_environment
 
 FOLDER = Path(__file__).parent
@@ -46,7 +47,8 @@ def _run_playwright(request: pytest.FixtureRequest, stack: str, specs: Sequence[
         "CONSOLE_PHONE": running.phone,
         "CONSOLE_OFFICE": running.office,
     }
-    command: list[str | Path] = [NODE, PLAYWRIGHT, "test", "--workers=1", *chosen]
+    results = words.ROOT / ".parlour" / "browser" / stack  # Playwright empties the folder, and two may run at once
+    command: list[str | Path] = [NODE, PLAYWRIGHT, "test", "--workers=1", f"--output={results}", *chosen]
     output: list[str] = []
     with subprocess.Popen(
         command, cwd=FOLDER, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
