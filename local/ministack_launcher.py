@@ -88,6 +88,17 @@ def wait_for_worker(acquire: Callable[..., tuple[Any, str]]) -> Callable[..., tu
     return acquire_in_time
 
 
+def read_limit(limit: Callable[..., int]) -> Callable[..., int]:
+    """The emulator's limit of concurrent batches, which it fails to compare where a parameter gave it as text."""
+
+    def read(source: dict[str, Any], *args: Any) -> int:
+        scaling = source.get("ScalingConfig") or {}
+        numbers = {name: int(value) for name, value in scaling.items()}
+        return limit({**source, "ScalingConfig": numbers}, *args)
+
+    return read
+
+
 def main() -> None:
     """Run the emulator until told to stop; the one argument is the folder that extracted layers are kept in."""
     LayerZip.cache_folder = Path(sys.argv.pop())
@@ -99,6 +110,7 @@ def main() -> None:
     vars(workers)["zipfile"] = SimpleNamespace(**names)
     functions = importlib.import_module("ministack.services.lambda_svc")
     vars(functions)["acquire_worker"] = wait_for_worker(vars(functions)["acquire_worker"])
+    vars(functions)["_sqs_esm_concurrency"] = read_limit(vars(functions)["_sqs_esm_concurrency"])
     importlib.import_module("ministack.app").main()
 
 

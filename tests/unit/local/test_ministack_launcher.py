@@ -5,10 +5,11 @@ import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from local.ministack_launcher import LayerZip, remove_old_layers, wait_for_worker
+from local.ministack_launcher import LayerZip, read_limit, remove_old_layers, wait_for_worker
 
 NOW = 1_800_000_000.0
 
@@ -88,3 +89,14 @@ def test_a_call_waits_for_a_worker_where_the_emulator_would_refuse_it() -> None:
 
     assert wait_for_worker(acquire)("inbound", {}, b"", qualifier="live") == ("worker", "reused")
     assert asked == [{"qualifier": "live", "max_concurrency": 8}] * 3
+
+
+def test_a_limit_that_a_parameter_gave_as_text_is_a_number() -> None:
+    def limit(source: dict[str, Any], function: str) -> int:
+        concurrency: int = source["ScalingConfig"].get("MaximumConcurrency", 10)
+        assert (source["UUID"], function) == ("esm", "embedder")
+        return min(concurrency, 8)
+
+    read = read_limit(limit)
+    assert read({"UUID": "esm", "ScalingConfig": {"MaximumConcurrency": "5"}}, "embedder") == 5
+    assert read({"UUID": "esm"}, "embedder") == 8
