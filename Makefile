@@ -8,7 +8,8 @@ DATABASE ?=
 SIZE ?= S
 ARCHITECTURE ?= arm64
 STACK ?= parlour-$(ENVIRONMENT)
-WORKERS ?= 2
+# One more than CI has cores: tests of a whole stack mostly wait.
+WORKERS ?= 3
 ROOM ?=
 PARAMETERS ?=
 DEPLOYED_WITH = Cloud=true Architecture=$(ARCHITECTURE) $(if $(DATABASE),Database=$(DATABASE)) Environment=$(ENVIRONMENT) $(PARAMETERS)
