@@ -30,7 +30,13 @@ def prompt_elsewhere(talk: ExtractionConversation, visibility: str = "private") 
 
 def test_a_turn_in_another_conversation_knows_what_was_said_minutes_ago(talk: ExtractionConversation) -> None:
     assert SAID in prompt_elsewhere(talk)
-    assert "said just now, not yet confirmed" in prompt_elsewhere(talk)
+    assert "said just now in another conversation, not yet confirmed" in prompt_elsewhere(talk)
+
+
+@pytest.mark.parametrize("text", ["go on", "yes but make it 10:30", "What is new here, and what do I need?", "ja"])
+def test_questions_and_orders_of_another_conversation_are_not_told(talk: ExtractionConversation, text: str) -> None:
+    talk.say(f"{text}")
+    assert f'confirmed) "{text}' not in prompt_elsewhere(talk)
 
 
 def test_a_conversation_with_other_readers_is_not_told(talk: ExtractionConversation) -> None:

@@ -1,5 +1,6 @@
 """Facts and episodes as candidates for a prompt. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from uuid import UUID
 from parlour.memory.facts.fact import last_day_before
 from parlour.memory.facts.own_text import own_text
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
+from parlour.text.words import words
 
 FACT_TABLE, EPISODE_TABLE, MESSAGE_TABLE = "facts", "episodes", "messages"
 """The tables that such candidates name as their source."""
@@ -23,6 +25,73 @@ _CERTAIN_CONFIDENCE = 0.8
 """Below this a fact is told as one that is not sure."""
 
 _MAX_STATEMENT_CHARS = 240
+
+_SENTENCE = re.compile(r"[^.!?\n\u0964]+[.!?\n\u0964]*")
+
+FIRST_PERSON_WORDS = frozenset(
+    [
+        "i",
+        "my",
+        "mine",
+        "we",
+        "our",
+        "ours",
+        "ich",
+        "mein",
+        "meine",
+        "meinen",
+        "meinem",
+        "meiner",
+        "wir",
+        "unser",
+        "unsere",
+        "yo",
+        "mi",
+        "mis",
+        "mío",
+        "mía",
+        "soy",
+        "tengo",
+        "prefiero",
+        "nosotros",
+        "nuestro",
+        "nuestra",
+        "je",
+        "j",
+        "mon",
+        "ma",
+        "mes",
+        "nous",
+        "notre",
+        "nos",
+        "मैं",
+        "मेरा",
+        "मेरी",
+        "मेरे",
+        "मुझे",
+        "हम",
+        "हमारा",
+        "हमारी",
+        "हमारे",
+        "main",
+        "mera",
+        "meri",
+        "mere",
+        "mujhe",
+        "hum",
+        "hamara",
+        "मी",
+        "माझा",
+        "माझी",
+        "माझे",
+        "मला",
+        "आम्ही",
+        "आमचा",
+        "आमची",
+        "आमचे",
+    ]
+)
+"""Words by which people speak of themselves."""
 
 #: How a fact is told that may be over: once with the request to ask, then until the user says it again.
 ASK_ONCE, IN_DOUBT = "(may be over: when it fits, ask once whether it still holds)", "(may be over)"
@@ -97,18 +166,29 @@ def render_fact(fact: RecalledFact) -> str:
 
 
 def render_statements(statements: Sequence[RecentStatement]) -> list[Item]:
-    """Return what the user said elsewhere minutes ago, in their own words, oldest first; no fact says it yet."""
+    """Return what the user said of themselves elsewhere minutes ago, in their own words, oldest first.
+
+    No fact says it yet. Questions and orders are of that conversation alone and are left out.
+    """
     return [
         Item(
             SourceKind.FACTS,
-            f'- (said just now, not yet confirmed) "{text}"',
+            f'- (said just now in another conversation, not yet confirmed) "{text}"',
             Source(MESSAGE_TABLE, str(one.message_id)),
             score=1.0,
             title="said just now",
         )
         for one in statements
-        if (text := " ".join(own_text(one.text).split())[:_MAX_STATEMENT_CHARS])
+        if (text := _about_themselves(own_text(one.text))[:_MAX_STATEMENT_CHARS])
     ]
+
+
+def _about_themselves(text: str) -> str:
+    """Return the sentences of a text in which somebody speaks of themselves and asks nothing."""
+    sentences = (" ".join(sentence.split()) for sentence in _SENTENCE.findall(text))
+    return " ".join(
+        sentence for sentence in sentences if "?" not in sentence and not FIRST_PERSON_WORDS.isdisjoint(words(sentence))
+    )
 
 
 def render_episodes(episodes: Sequence[RecalledEpisode]) -> list[Item]:
