@@ -138,6 +138,7 @@ def asked_result(approval: Approval) -> JsonObject:
         "status": "asked",
         "message": "Waiting: a person is asked, by the runtime, whether to do this. It is no failure, and nothing is "
         "done yet; the outcome comes by itself as a message. Call again only if the user wants it otherwise.",
+        "approver": approval.approver,
         "approval_id": str(approval.id),
     }
 

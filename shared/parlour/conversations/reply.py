@@ -116,7 +116,11 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
             _give_up_unfinished_effects(tx, running, now)
             notice = _settle_inbox(tx, running, answer, now)
             cited = citations.check_citations(text, sources, figures)
-            metadata = _post_questions(tx, lease.id, answer.questions, now) | _citation_metadata(running, cited)
+            metadata = (
+                _post_questions(tx, lease.id, answer.questions, now)
+                | _citation_metadata(running, cited)
+                | _own_length(answer, cited.text, notice)
+            )
             is_first = store.insert_reply(
                 tx,
                 lease,
@@ -291,6 +295,11 @@ def _post_questions(tx: Transaction, session_id: UUID, questions: OpenQuestions,
     if questions.text:
         approvals.mark_posted(tx, session_id, now)
     return {"buttons": [*questions.buttons]} if questions.buttons else {}
+
+
+def _own_length(answer: Answer, text: str, notice: str) -> JsonObject:
+    """Return how many characters of a reply are the model's, where the runtime wrote the rest of it."""
+    return {"own_chars": len(text)} if answer.reader and answer.body(text, notice) != text else {}
 
 
 def _without_foreign_links(running: TurnContext, text: str) -> str:

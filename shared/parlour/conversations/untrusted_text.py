@@ -21,7 +21,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.assembly import user_message
-from parlour.prompts.assembly.call_stubs import WAITING
+from parlour.prompts.assembly.call_stubs import WAITING, WAITING_FOR_USER, WITHDRAWN
 from parlour.prompts.assembly.past_turn import PastTurn
 from parlour.prompts.assembly.tool_rounds import ASKED
 from parlour.prompts.assembly.user_message import TOOL_RESULT_KIND, ReceivedText
@@ -121,4 +121,6 @@ def _read_outside_text(turn: PastTurn, is_outside: OutsideCheck) -> bool:
 def _is_own_failure(stub: str) -> bool:
     """Return whether a result's line in history is of a call that never reached its tool."""
     outcome, _, failure = stub.partition(": ")
-    return stub == WAITING or (outcome == "failed" and failure.partition(": ")[0] in _PARLOURS_CODES)
+    return stub in {WAITING, WAITING_FOR_USER, WITHDRAWN} or (
+        outcome == "failed" and failure.partition(": ")[0] in _PARLOURS_CODES
+    )

@@ -27,8 +27,9 @@ from parlour.infra.errors import (
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
+from parlour.prompts.assembly.call_stubs import WITHDRAWN
 from parlour.prompts.assembly.reminder import CLOSING_REMINDERS
-from parlour.prompts.ledger.past_turns import MAX_PAST_TURNS
+from parlour.prompts.ledger.past_turns import MAX_PAST_TURNS, RUNTIME_MARK
 from parlour.tools import calls
 from parlour.tools import store as tools_store
 from parlour.tools.run import ToolContext
@@ -187,7 +188,7 @@ def test_a_second_call_of_the_tool_withdraws_the_open_question(asking: ApprovalH
     assert "that withdraws the question" in system
     results = [block for one in asking.conversation.model.requests[-1].messages for block in one["content"]]  # type: ignore[union-attr]
     (waiting,) = [block for block in results if isinstance(block, dict) and block.get("type") == "tool_result"]
-    assert (waiting["content"], waiting["is_error"]) == ("waiting: a person is asked", False)
+    assert (waiting["content"], waiting["is_error"]) == ("waiting: the user is asked", False)
     asking.write("Yes", "m3", button_id(first.id, "approve"))
     assert "withdrawn" in asking.replies()[-1]
     asking.write("yes", "m4")
@@ -640,6 +641,22 @@ def test_the_prompt_lists_open_questions_and_says_what_is_no_answer(asking: Appr
     listed = prompt[prompt.index("Open questions") :]
     assert listed.index("north") < listed.index("2. page") < listed.index("south")
     assert "does not count as an answer" in listed
+
+
+def test_history_marks_what_the_runtime_wrote_and_what_was_withdrawn(asking: ApprovalHarness) -> None:
+    conversation = asking.conversation
+    conversation.send_whatsapp("Page him.", "m1")
+    conversation.model.script = [[*text_answer("I page him."), *tool_call("page", "a", message="north")]]
+    conversation.run_turn()
+    conversation.model.script = [tool_call("page", "b", message="south")]
+    asking.write("yes but south", "m2")
+    history = str(conversation.model.requests[-1].messages)
+    assert "waiting: the user is asked" in history
+    assert f"I page him.\\n\\n{RUNTIME_MARK}\\nShall I do this?" in history
+    conversation.model.script = [text_answer("It is dry.")]
+    asking.write("How is the weather?", "m3")
+    history = str(conversation.model.requests[-1].messages)
+    assert history.index(WITHDRAWN) < history.index("waiting: the user is asked")
 
 
 def ask_beside_a_search(asking: ApprovalHarness, tries: int = 1) -> None:

@@ -31,7 +31,7 @@ SELECT s.version, s.until_turn, s.text, s.message_count
 -- A session's turns after one that are over, oldest first, with what was said in them and by whom, what their calls did
 -- and which results came late; whether what they
 -- replied was drawn from something, and whether from what is deleted or above the clearance by now. What a tool answered
--- is nobody's word, and a reply that was stopped before it was sent was not said: only on the web it was read as it came.
+-- is nobody's word, nor is what the runtime wrote below a reply (`own_chars`), and a reply that was stopped before it was sent was not said: only on the web it was read as it came.
 WITH turn AS MATERIALIZED (
     SELECT t.id, t.number, t.state, t.tool_messages
       FROM turns t
@@ -45,7 +45,8 @@ WITH turn AS MATERIALIZED (
 )
 SELECT t.id, t.number, COALESCE(d.is_reply_withheld, false) AS is_reply_withheld, d.turn_id IS NOT NULL AS has_reply_sources,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'from_agent', m.direction = 'outbound', 'body',
-                                                     CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
+                                                     left(CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
+                                                          COALESCE((m.metadata ->> 'own_chars')::int, 1000000)),
                                                      'sent_at', m.sent_at) ORDER BY m.position)
                    FROM messages m
                   WHERE m.turn_id = t.id AND m.kind <> 'tool_result'

@@ -10,8 +10,10 @@ from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.prompts.assembly.segment import escape_untrusted
 from parlour.prompts.assembly.tool_rounds import ToolRound, is_failure, is_waiting
 
-#: The line of a call about which a person is asked. It has no text of the tool.
-WAITING = "waiting: a person is asked"
+#: The lines of a call about which a person is asked, or was until the question was withdrawn. They have no text of the
+#: tool.
+WAITING, WAITING_FOR_USER = "waiting: a person is asked", "waiting: the user is asked"
+WITHDRAWN = "withdrawn: nothing was done"
 
 _MAX_LISTED = 8
 _MAX_MESSAGE_CHARS = 300
@@ -47,7 +49,7 @@ def history_messages(rounds: Sequence[ToolRound], acting_tools: Collection[str] 
 def result_stub(name: str, result: JsonObject, *, is_action: bool) -> str:
     """One line for a tool's result. Only a call that did nothing may be made again to read its result."""
     if is_waiting(result):
-        return WAITING
+        return WAITING_FOR_USER if result.get("approver") == "user" else WAITING
     if result.get("ok") is False:
         failure = f"failed: {result.get('code', 'error')}"
         message = " ".join(str(result.get("message", "")).split())

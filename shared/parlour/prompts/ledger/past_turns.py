@@ -1,10 +1,11 @@
 """The session's finished turns, as history shows them. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from parlour.infra.json_values import Json, JsonObject
 from parlour.prompts.assembly import attachments
+from parlour.prompts.assembly.call_stubs import WITHDRAWN
 from parlour.prompts.assembly.compaction import KeyDetailLine, Summary
 from parlour.prompts.assembly.past_turn import WITHHELD_TEXT, Message, PastTurn
 from parlour.prompts.assembly.segment import Source
@@ -15,8 +16,9 @@ MAX_PAST_TURNS = 34
 
 
 STOPPED_MARK = "[The user stopped this reply here.]"
+RUNTIME_MARK = "[The runtime wrote below this:"
 UNSENT_MARK = "[The user stopped this reply here. It was not sent: they have not read it.]"
-"""What the prompt says below the reply of a stopped turn."""
+"""What the prompt says below the reply of a stopped turn, and around what is no model's word."""
 
 
 def past_turns_from_rows(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
@@ -57,6 +59,9 @@ def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
             [one for message in messages for one in _json_objects(message["attachments"])], clearance
         ),
     )
+    withdrawn = set(map(str, _json_list(row.get("withdrawn_call_ids"))))
+    if withdrawn:
+        turn = replace(turn, tool_messages=_map_tool_blocks(turn, lambda block: _mark_withdrawn(block, withdrawn)))
     dead = [int(str(one)) for one in _json_list(row["dead_citation_numbers"])]
     return _withhold_turn(turn) if row["is_restricted"] else _withhold_results(turn, dead) if dead else turn
 
@@ -66,6 +71,11 @@ def _mark_stopped(reply: Message, messages: Sequence[JsonObject]) -> Message:
     is_read = messages[-1].get("channel") == "web"
     mark = STOPPED_MARK if is_read else UNSENT_MARK
     return replace(reply, text=f"{reply.text}\n{mark}".strip())
+
+
+def _mark_withdrawn(block: JsonObject, withdrawn: Collection[str]) -> JsonObject:
+    """Return the result of a call whose question was withdrawn as that."""
+    return {**block, "content": WITHDRAWN} if block.get("tool_use_id") in withdrawn else block
 
 
 def _withhold_turn(turn: PastTurn) -> PastTurn:
@@ -113,7 +123,10 @@ def _prompt_message(row: JsonObject) -> Message:
     body, kind = str(row["body"]), str(row["kind"])
     source = Source("messages", str(row["id"]))
     if row["direction"] == "outbound":
-        author = row.get("author")
+        author, own_chars = row.get("author"), row.get("own_chars")
+        if isinstance(own_chars, int):
+            added = body[own_chars:].strip()
+            body = f"{body[:own_chars]}\n\n{RUNTIME_MARK}\n{added}]".strip() if added else body
         return Message(f"{author}, a person of the team: {body}" if author else body, source)
     earlier = UserMessage(kind, body, _json_objects(row["attachments"]))
     return Message(effective_text(earlier), source)

@@ -11,8 +11,10 @@ WITH kept AS (
     SELECT cache_state, briefing FROM session_prompts WHERE session_id = %(session_id)s
 ), over AS (
     SELECT t.id, t.number, t.tool_messages, t.state = 'stopped' AS is_stopped,
+           (SELECT jsonb_agg(c.call_id) FROM tool_calls c JOIN approvals a ON (a.tenant_id, a.tool_call_id) = (c.tenant_id, c.id)
+             WHERE c.turn_id = t.id AND a.state = 'superseded') AS withdrawn_call_ids,
            (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'channel', m.channel,
-                                                'author', m.metadata ->> 'author', 'body',
+                                                'author', m.metadata ->> 'author', 'own_chars', m.metadata -> 'own_chars', 'body',
                                                 CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                                                 'attachments', sent.rows) ORDER BY m.position)
               FROM messages m
