@@ -21,6 +21,11 @@ def results(fitted: FittedRounds) -> list[str]:
     return [str(json.loads(one.pieces[0])["content"]) for one in fitted.segment.blocks if one.role == "user"]
 
 
+def all_results(fitted: FittedRounds) -> list[str]:
+    pieces = (piece for block in fitted.segment.blocks for piece in block.pieces if "tool_result" in piece)
+    return [str(json.loads(piece)["content"]) for piece in pieces]
+
+
 def said(number: int, text: str) -> ToolRound:
     block: JsonObject = {"type": "tool_use", "id": f"call_{number}", "name": "read", "input": {}}
     return ToolRound((block,), ((f"call_{number}", {"text": text}),))
@@ -49,6 +54,21 @@ def test_whole_documents_go_before_any_text_is_cut() -> None:
     assert all(one["contents"] == SENTENCE * 12 for one in found["documents"])
     assert "ask again" in found["note"]
     assert fitted.segment.tokens <= 900
+
+
+def test_results_of_one_round_are_cut_evenly_and_name_what_was_left_out() -> None:
+    searches = [make_search_round(SENTENCE * (11 + number), documents=6, number=number) for number in range(3)]
+    together = ToolRound(
+        tuple(block for search in searches for block in search.blocks),
+        tuple((f"call_{number}", search.results[0][1]) for number, search in enumerate(searches)),
+    )
+    found = [json.loads(text) for text in all_results(tool_rounds.fit_rounds(METER, [together], 2_400))]
+    assert min(len(result["documents"]) for result in found) >= 2
+    shortened = [result for result in found if "left_out" in result]
+    assert shortened
+    for result in shortened:
+        assert result["left_out"][0] == f"Report {len(result['documents']) + 1}"
+        assert result["searched_for"]
 
 
 def test_a_text_is_cut_with_a_way_to_read_on() -> None:

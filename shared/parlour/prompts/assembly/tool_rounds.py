@@ -17,13 +17,17 @@ ASKED = "approval_asked"
 """The code in the result of a call about which a person was asked."""
 
 _TRUNCATION_NOTE = " ... shortened to fit; ask again for a narrower part"
+_LIST_NOTE = "more was found; ask again for a narrower part"
+_MAX_NAMED, _MAX_TITLE_CHARS = 6, 80
+"""What a shortened list names of what it left out."""
+
 _MIN_RESULT_TOKENS = 40
 """A result is never cut below this many tokens: less says nothing."""
 
 _SUFFICIENT_SHARE = 0.25
 """The share of all room that the newest results are content with, so that earlier ones need not change."""
 
-_NEWEST_SHARE, _FILL_SHARE = 0.4, 0.6
+_NEWEST_SHARE, _FILL_SHARE = 0.4, 0.8
 """When they must: the newest may fill the one share, and all together the other, so that it does not happen again with
 the next step."""
 
@@ -158,28 +162,43 @@ def _total_size(counter: TokenCounter, texts: dict[_ResultKey, str]) -> int:
 
 
 def _fit_texts(counter: TokenCounter, texts: dict[_ResultKey, str], allowance: int) -> dict[_ResultKey, str]:
+    """Return the texts in the allowance: each has an equal share of it, and what shorter ones leave of theirs."""
     sizes = {key: _quoted_tokens(counter, text) for key, text in texts.items()}
     fitted = dict(texts)
-    for key in sorted(sizes, key=lambda one: (-sizes[one], one)):
-        over = sum(sizes.values()) - allowance
-        if over <= 0 or sizes[key] <= _MIN_RESULT_TOKENS:
-            break
-        fitted[key] = _shorten_result(counter, texts[key], max(_MIN_RESULT_TOKENS, sizes[key] - over))
-        sizes[key] = _quoted_tokens(counter, fitted[key])
+    room = allowance
+    for position, key in enumerate(sorted(sizes, key=lambda key: (sizes[key], key))):
+        share = max(_MIN_RESULT_TOKENS, room // (len(sizes) - position))
+        if sizes[key] > share:
+            fitted[key] = _shorten_result(counter, texts[key], share)
+        room -= _quoted_tokens(counter, fitted[key])
     return fitted
 
 
 def _shorten_result(counter: TokenCounter, text: str, keep: int) -> str:
-    """Whole documents are dropped from the end of a search result before any text is cut: half a JSON cites nothing."""
-    documents = _parse_documents(text)
-    while documents and _quoted_tokens(counter, _documents_text(documents)) > keep:
-        documents = documents[:-1]
-    if documents:
-        return _documents_text(documents)
+    """Whole items are dropped from the end of a list before any text is cut: half a JSON cites nothing.
+
+    The titles of what was dropped are named without its numbers, which cite nothing that the model has read.
+    """
+    result, name = _parse_list(text)
+    items = result.get(name)
+    if isinstance(items, list):
+        for count in range(len(items) - 1, 0, -1):
+            dropped: list[Json] = [*filter(None, map(_title, items[count : count + _MAX_NAMED]))]
+            shortened = _result_text({**result, name: items[:count], "left_out": dropped, "note": _LIST_NOTE})
+            if _quoted_tokens(counter, shortened) <= keep:
+                return shortened
     cut = counter.truncate(text, keep)
     while cut and _quoted_tokens(counter, cut + _TRUNCATION_NOTE) > keep:
         cut = cut[: len(cut) * 4 // 5]
     return cut + _TRUNCATION_NOTE
+
+
+def _title(item: Json) -> str:
+    """Return the title and place of an item that is left out; "" for one without."""
+    if not isinstance(item, dict):
+        return ""
+    named = (str(item.get(name) or "") for name in ("title", "name", "metadata"))
+    return " · ".join(filter(None, named))[:_MAX_TITLE_CHARS]
 
 
 def _quoted_tokens(counter: TokenCounter, text: str) -> int:
@@ -187,16 +206,14 @@ def _quoted_tokens(counter: TokenCounter, text: str) -> int:
     return counter.count(canonical_json(text))
 
 
-def _parse_documents(text: str) -> list[Json] | None:
+def _parse_list(text: str) -> tuple[JsonObject, str]:
+    """Return a result and the name of its longest list; "" without a list."""
     try:
-        found = json.loads(text).get("documents")
-    except (ValueError, AttributeError):
-        return None
-    return found if isinstance(found, list) and found else None
-
-
-def _documents_text(documents: list[Json]) -> str:
-    return _result_text({"documents": documents, "note": "more was found; ask again for a narrower part"})
+        result = json.loads(text)
+    except ValueError:
+        return {}, ""
+    lists = {name: value for name, value in result.items() if isinstance(value, list) and value}
+    return result, max(lists, key=lambda name: len(canonical_json(lists[name])), default="")
 
 
 def _blocks(counter: TokenCounter, rounds: Sequence[ToolRound], texts: dict[_ResultKey, str]) -> list[Block]:
