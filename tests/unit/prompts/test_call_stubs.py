@@ -20,6 +20,18 @@ from tests.unit.prompts.prompt_builders import SENTENCE, make_search_round
             False,
             "found [3] Report (searched for: crane slab)",
         ),
+        (
+            {"documents": [{"n": 3, "title": "Contract", "metadata": "contract · 11. Time · page 7", "contents": "x"}]},
+            False,
+            "found [3] Contract, 11. Time",
+        ),
+        ({"documents": [{"n": 3, "title": "Ties", "metadata": "Task · record"}]}, False, "found [3] Ties"),
+        ({"entities": [], "hint": "No record fits."}, False, "found nothing"),
+        (
+            {"handle": "document/plan", "parts": [{"n": 3, "metadata": "8. Payment > 8.5", "contents": "x"}]},
+            False,
+            "answered then: document/plan, [3] 8. Payment > 8.5; call read again to read it",
+        ),
         ({"ok": True, "done": "a person was asked", "message": "x"}, True, "done: a person was asked"),
         ({"handed_to": "Contract desk"}, True, 'done: {"handed_to":"Contract desk"}'),
         ({"ok": True, "status": "working"}, True, 'done: {"ok":true,"status":"working"}'),

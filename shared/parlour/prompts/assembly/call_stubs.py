@@ -61,7 +61,7 @@ def result_stub(name: str, result: JsonObject, *, is_action: bool) -> str:
     documents = result.get("documents")
     if isinstance(documents, list) and not any(isinstance(one, dict) and "length" in one for one in documents):
         query = result.get("searched_for")
-        titles = [f"[{one['n']}] {one.get('title', '')}" for one in _objects(documents) if "title" in one]
+        titles = [_titled(document) for document in _objects(documents) if "title" in document]
         searched = f" (searched for: {' '.join(str(query).split())})" if query else ""
         search_stub = ("found " + "; ".join(titles) if titles else "found nothing") + searched
         return _truncate(search_stub)
@@ -69,7 +69,8 @@ def result_stub(name: str, result: JsonObject, *, is_action: bool) -> str:
     items = [result, *(item for values in lists for item in _objects(values))]
     named = [named_item for item in items if (named_item := _name(item))]
     listed = f": {', '.join(named[:_MAX_LISTED])}" + (" ..." if len(named) > _MAX_LISTED else "") if named else ""
-    return _truncate(f"answered then{listed}; call {name} again to read it")
+    is_empty = bool(lists) and not any(lists)
+    return "found nothing" if is_empty else _truncate(f"answered then{listed}; call {name} again to read it")
 
 
 def stub_older_rounds(rounds: Sequence[ToolRound], acting_tools: Collection[str] = ()) -> tuple[ToolRound, ...]:
@@ -98,10 +99,18 @@ def _objects(values: Sequence[Json]) -> list[JsonObject]:
 
 
 def _name(item: JsonObject) -> str:
-    """Return the handle of a document or record, after its number where it has one; "" without a handle."""
-    handle = item.get("handle")
+    """Return the handle of a document or record, or the place of a document's part, after its number; "" without."""
+    name = item.get("handle") or item.get("metadata")
     number = f"[{item['n']}] " if isinstance(item.get("n"), int) else ""
-    return f"{number}{handle}" if isinstance(handle, str) else ""
+    return f"{number}{name}" if isinstance(name, str) else ""
+
+
+def _titled(document: JsonObject) -> str:
+    """Return a found document with the section that was found: `[3] Main works contract, 11. Extension of time`."""
+    _, _, place = str(document.get("metadata") or "").partition(" · ")
+    section = place.partition(" · ")[0]
+    title = f"[{document['n']}] {document.get('title', '')}"
+    return f"{title}, {section}" if section not in ("", "record") else title
 
 
 def _truncate(line: str, max_chars: int = _MAX_STUB_CHARS) -> str:
