@@ -7,6 +7,7 @@ from uuid import UUID
 
 from parlour.approvals import bound_call, question, store
 from parlour.approvals.rows import OPTIONS, Approval, Approver, Decision
+from parlour.inbox.service_hours import persona_locale
 from parlour.infra.errors import (
     ApprovalChanged,
     ApprovalExpired,
@@ -25,7 +26,8 @@ from parlour.jobs.work_due import CHECK_DELAY
 from parlour.principal import Principal
 from parlour.records import type_registry
 from parlour.records.record_type import RecordType
-from parlour.tenancy import users
+from parlour.tenancy import bindings, users
+from parlour.text.local_times import Locale
 from parlour.tools import calls
 from parlour.tools.arguments import validate_arguments
 from parlour.tools.registry import load_tools
@@ -91,7 +93,9 @@ def new_approval(tx: Transaction, asked: AskedCall, now: datetime) -> Approval:
         approver=_approver(asked.tool.approver),
         tool=asked.tool.name,
         arguments=asked.arguments,
-        question=question.question_text(asked.tool, asked.arguments, _written_record_type(tx, asked)),
+        question=question.question_text(
+            asked.tool, asked.arguments, _written_record_type(tx, asked), _locale(tx, asked)
+        ),
         options=[*OPTIONS, *(["edit"] if _is_editable(asked.tool, asked.tool.approver) else [])],
         channel=asked.channel,
         bound=bound,
@@ -288,6 +292,12 @@ def _end(
     ended = calls.end_asked_call(tx, approval.tool_call_id, error.code, result, now)
     closed = replace(approval, state=state, reason=reason)
     return Outcome(code, question.closed_text(closed), closed, ended=ended)
+
+
+def _locale(tx: Transaction, call: AskedCall) -> Locale:
+    """Return how the people of the call's conversation read times."""
+    persona = bindings.load_persona(tx, call.binding_id)
+    return persona_locale(persona) if persona else question.ENGLISH
 
 
 def _written_record_type(tx: Transaction, call: AskedCall) -> RecordType | None:

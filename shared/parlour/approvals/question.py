@@ -1,7 +1,7 @@
 """What people read of approvals: the exact effect, the open questions, how they ended. Pure; never by a model."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -9,9 +9,11 @@ from datetime import date, datetime
 from parlour.approvals.rows import Approval
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.prompts.assembly.tool_rounds import ASKED
+from parlour.records.properties import choices_of
 from parlour.records.property_text import format_property
 from parlour.records.record_type import RecordType
 from parlour.text.literal_text import escape_markdown, show_invisible
+from parlour.text.local_times import Locale
 from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
 from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
@@ -23,12 +25,35 @@ _UNANSWERED = (
     "The user's new message does not count as an answer to them. If it sounds like one, say that only yes or no "
     "counts, as the question below asks for it."
 )
-_FINAL_LINE = "This cannot be taken back."
+_MAX_SENTENCE_VALUE_CHARS = 80
 _FINAL_WORDING = re.compile(r"\bcannot be (?:taken back|undone)\b", re.IGNORECASE)
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ISO_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::00(?:\.0+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?")
 _FIRST_LINE, _NEXT_LINE = "- ", "\n  > "
 _LINE_MARKS = (_FIRST_LINE, _NEXT_LINE[1:])
 """What a question's lines begin with: the first line of an argument, and its further lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """What a question says in one language."""
+
+    create: str
+    change: str
+    removed: str
+    final: str
+
+
+_WORDINGS = {
+    "en": _Wording("Create the {kind} “{name}”", "Change {record}", "(removed)", "This cannot be taken back."),
+    "de": _Wording("{kind} “{name}” anlegen", "{record} ändern", "(entfernt)", "Das lässt sich nicht zurücknehmen."),
+    "es": _Wording("Crear {kind} “{name}”", "Cambiar {record}", "(eliminado)", "Esto no se puede deshacer."),
+    "fr": _Wording("Créer {kind} “{name}”", "Modifier {record}", "(supprimé)", "Cela ne peut pas être annulé."),
+    "hi": _Wording("{kind} “{name}” बनाना", "{record} बदलना", "(हटाया गया)", "इसे वापस नहीं लिया जा सकता।"),
+    "mr": _Wording("{kind} “{name}” तयार करणे", "{record} बदलणे", "(काढले)", "हे मागे घेता येत नाही."),
+}
+ENGLISH = Locale()
+"""The locale of questions whose agent is gone, with times in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +89,23 @@ def _in_file_order(arguments: JsonObject, schema: JsonObject) -> JsonObject:
     return {name: arguments[name] for name in dict.fromkeys([*names, *arguments]) if name in arguments}
 
 
-def question_text(tool: Tool, arguments: JsonObject, record_type: RecordType | None = None) -> str:
+def question_text(
+    tool: Tool, arguments: JsonObject, record_type: RecordType | None = None, locale: Locale = ENGLISH
+) -> str:
     """Return the exact effect: what is done, and each argument on a line of its own.
 
     The first line has the tool by its schema's title or its name. Of a tool that writes a record it names the record,
-    and the record's properties come as people call them, in the order and with the units of its type. Where the tool's
+    and the record's properties come as people call them, in the order and with the units of its type: in one sentence
+    where none of them is long. Days have their weekday, and times are those of the locale's zone. Where the tool's
     description says that a call cannot be taken back, the last line says so.
     """
-    heading, rows = _record_question(tool, arguments, record_type or RecordType("", ""))
+    writing = _RecordWriting(record_type or RecordType("", ""), locale)
+    heading, rows = writing.describe(tool, arguments)
+    ending = [writing.wording.final] if _FINAL_WORDING.search(tool.description) else []
+    if rows and all(row.phrase for row in rows):
+        return "\n".join([f"{heading}: {', '.join(row.phrase for row in rows)}.", *ending])
     # Each further line of a value is marked, so that none of them reads as a line of the question.
     lines = [f"{_FIRST_LINE}{row.label}: {row.value.replace('\n', _NEXT_LINE)}" for row in rows]
-    ending = [_FINAL_LINE] if _FINAL_WORDING.search(tool.description) else []
     return "\n".join([f"{heading}{':' if lines else ''}", *lines, *ending])
 
 
@@ -85,48 +116,87 @@ def written_record_type(tool: Tool, arguments: JsonObject) -> str:
     return str(arguments.get("entity", "")).partition("/")[0] if tool.endpoint == UPDATE_ENTITY.endpoint else ""
 
 
-def _record_question(tool: Tool, arguments: JsonObject, record_type: RecordType) -> tuple[str, list[ArgumentRow]]:
-    """Return the first line of a question and its rows."""
-    shown = dict(arguments)
-    kind, name, handle = (str(arguments.get(part, "")) for part in ("kind", "name", "entity"))
-    if tool.endpoint == CREATE_ENTITY.endpoint and _is_plain(kind) and _is_plain(name):
-        heading = f"Create the {_name_text(kind)} “{show_invisible(name)}”"
-        shown = {part: value for part, value in shown.items() if part not in {"kind", "name"}}
-    elif tool.endpoint == UPDATE_ENTITY.endpoint and _is_plain(handle):
-        heading = f"Change {show_invisible(handle)}"
-        shown.pop("entity")
-    else:
-        return label_text(tool.name, tool.schema), argument_rows(arguments, tool.schema)
-    properties = shown.get("properties")
-    if not isinstance(properties, dict):
-        return heading, argument_rows(shown, tool.schema)
-    other_rows = argument_rows({part: value for part, value in shown.items() if part != "properties"}, tool.schema)
-    labels = {row.label for row in other_rows}
-    rows = [
-        ArgumentRow(
-            f"Properties, {_name_text(part)}" if label in labels else label,
-            _property_text(record_type.properties.get(part), value),
-        )
-        for part, value in record_type.ordered(properties).items()
-        for label in [label_text(part, None)]
-    ]
-    return heading, [*rows, *other_rows]
+@dataclass(frozen=True, slots=True)
+class _QuestionRow:
+    """An argument of a question. phrase: the same within a sentence, "" for what needs a line of its own."""
+
+    label: str
+    value: str
+    phrase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordWriting:
+    """How a question shows the arguments of a tool that may write a record of this type."""
+
+    record_type: RecordType
+    locale: Locale
+
+    @property
+    def wording(self) -> _Wording:
+        return _WORDINGS.get(self.locale.language, _WORDINGS["en"])
+
+    def describe(self, tool: Tool, arguments: JsonObject) -> tuple[str, list[_QuestionRow]]:
+        """Return the first line of a question and its rows."""
+        shown = dict(arguments)
+        kind, name, handle = (str(arguments.get(part, "")) for part in ("kind", "name", "entity"))
+        if tool.endpoint == CREATE_ENTITY.endpoint and _is_plain(kind) and _is_plain(name):
+            heading = self.wording.create.format(kind=_name_text(kind), name=show_invisible(name))
+            shown = {part: value for part, value in shown.items() if part not in {"kind", "name"}}
+        elif tool.endpoint == UPDATE_ENTITY.endpoint and _is_plain(handle):
+            heading = self.wording.change.format(record=show_invisible(handle))
+            shown.pop("entity")
+        else:
+            return label_text(tool.name, tool.schema), self._argument_rows(arguments, tool.schema)
+        properties = shown.get("properties")
+        if not isinstance(properties, dict):
+            return heading, self._argument_rows(shown, tool.schema)
+        other_arguments = {part: value for part, value in shown.items() if part != "properties"}
+        other_rows = self._argument_rows(other_arguments, tool.schema)
+        labels = {row.label for row in other_rows}
+        ordered = self.record_type.ordered(properties)
+        return heading, [*(self._property_row(part, value, labels) for part, value in ordered.items()), *other_rows]
+
+    def _argument_rows(self, arguments: JsonObject, schema: JsonObject) -> list[_QuestionRow]:
+        rows = argument_rows(arguments, schema)
+        return [_QuestionRow(row.label, self._local_text(row.value) or row.value) for row in rows]
+
+    def _property_row(self, part: str, value: Json, labels: Collection[str]) -> _QuestionRow:
+        """Return a property's row: a number with its unit, a day with its weekday."""
+        definition = self.record_type.properties.get(part)
+        label = label_text(self.record_type.label(part) if definition else part, None)
+        if label in labels:
+            label = f"Properties, {_name_text(part)}"
+        if isinstance(value, str):
+            text = self._local_text(value)
+            is_exact = bool(text) or value in choices_of(definition if isinstance(definition, dict) else {})
+            text = text or _value_text(value)
+            quoted = text if is_exact else f"“{text}”"
+            fits = len(text) <= _MAX_SENTENCE_VALUE_CHARS and text.strip() and _is_plain(text)
+            return _QuestionRow(label, text, f"{_lower_first(label)} {quoted}" if fits else "")
+        text = self.wording.removed if value is None else _value_text(value)
+        if isinstance(value, int | float):
+            text = format_property(definition, value)
+        is_short = value is None or isinstance(value, int | float)
+        return _QuestionRow(label, text, f"{_lower_first(label)} {text}" if is_short else "")
+
+    def _local_text(self, text: str) -> str:
+        """Return a day or a time as people read it; "" for any other text."""
+        with suppress(ValueError):
+            if _ISO_DATE.fullmatch(text):
+                return self.locale.day_text(date.fromisoformat(text))
+            if _ISO_TIME.fullmatch(text):
+                return self.locale.time_text(datetime.fromisoformat(text))
+        return ""
+
+
+def _lower_first(label: str) -> str:
+    return label[:1].lower() + label[1:]
 
 
 def _is_plain(text: str) -> bool:
     """Return whether a text can be in the first line without hiding what follows it."""
     return 0 < len(text) <= _MAX_HEADING_CHARS and not {"\n", "“", "”"} & set(text)
-
-
-def _property_text(definition: Json, value: Json) -> str:
-    """Return a property's value: a number with its unit, a date as it is written out."""
-    if isinstance(value, str) and _ISO_DATE.fullmatch(value):
-        with suppress(ValueError):
-            day = date.fromisoformat(value)
-            return f"{day.day} {day:%B %Y}"
-    if isinstance(value, int | float):
-        return format_property(definition, value)
-    return "(removed)" if value is None else _value_text(value)
 
 
 def asked_result(approval: Approval) -> JsonObject:
@@ -143,7 +213,9 @@ def asked_result(approval: Approval) -> JsonObject:
     }
 
 
-def open_questions_text(approvals: Sequence[Approval], clearance: int, *, is_unanswered: bool = False) -> str:
+def open_questions_text(
+    approvals: Sequence[Approval], clearance: int, locale: Locale, *, is_unanswered: bool = False
+) -> str:
     """Return what the model reads of open questions: in which order they are asked, about which calls, and of whom.
 
     clearance      the reader's; arguments of a call that rests on more are left out.
@@ -152,8 +224,9 @@ def open_questions_text(approvals: Sequence[Approval], clearance: int, *, is_una
     if not approvals:
         return ""
     lines = [
-        f"{number}. {approval.tool}{_arguments_text(approval, clearance)}, asked at {time_text(approval.created_at)}, "
-        "waits for the yes of " + ("the user" if approval.approver == "user" else "a member of the team")
+        f"{number}. {approval.tool}{_arguments_text(approval, clearance)}, "
+        f"asked at {locale.time_text(approval.created_at)}, waits for the yes of "
+        + ("the user" if approval.approver == "user" else "a member of the team")
         for number, approval in enumerate(approvals, start=1)
     ]
     text = "Open questions, which the runtime asks again below your reply: " + "; ".join(lines)
@@ -186,14 +259,9 @@ def effects_text(questions: Sequence[str]) -> str:
     )
 
 
-def until_text(approvals: Sequence[Approval]) -> str:
+def first_expiry(approvals: Sequence[Approval]) -> datetime:
     """Return until when all of the questions can be answered."""
-    return time_text(min(approval.expires_at for approval in approvals))
-
-
-def time_text(at: datetime) -> str:
-    """Return a time as the questions have it in every language."""
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+    return min(approval.expires_at for approval in approvals)
 
 
 def closed_text(approval: Approval) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.approvals import approvals, question
+from parlour.approvals import approvals
 from parlour.approvals.approvals import Answer, Outcome
 from parlour.approvals.rows import Approval, ApprovalState
 from parlour.approvals.typed_answer import parse_button_id, read_typed_answers
@@ -91,7 +91,7 @@ def _closed_text(words: CannedTexts, approval: Approval | None) -> str:
         return words.find("question_replaced")
     closed_at = approval.expires_at if approval.state == "expired" else approval.answered_at
     text = words.find(_CLOSED_CAUSES.get(approval.state, "question_replaced"))
-    return text.replace("{at}", question.time_text(closed_at) if closed_at else "?")
+    return text.replace("{at}", words.locale.time_text(closed_at) if closed_at else "?")
 
 
 def expired_question_finder(send: Callable[[PendingWakeup], None]) -> Finder:

@@ -203,7 +203,7 @@ def open_questions(running: TurnContext) -> OpenQuestions:
         return OpenQuestions(text)
     words = running.canned_texts
     answer = words.find("question_answer" if len(own) == 1 else "questions_answer")
-    how_to_answer = answer.replace("{until}", question.until_text(own))
+    how_to_answer = answer.replace("{until}", words.locale.time_text(question.first_expiry(own)))
     asking = "\n\n".join((words.find("question"), _effects_text(running, own), how_to_answer))
     text = "\n\n".join(filter(None, (text, asking)))
     if len(own) > 1:

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from parlour.inbox.service_hours import persona_locale
 from parlour.infra.errors import ParlourError, ProviderUnavailable, SpendRefused, SpendStopped
 from parlour.infra.json_values import Json
 from parlour.prompts.assembly import attachments
 from parlour.prompts.assembly.user_message import MAX_TEXT_CHARS, TOOL_RESULT_KIND, ReceivedText, has_readable_text
+from parlour.tenancy.persona import Persona
+from parlour.text.local_times import Locale
 from parlour.text.words import known_language
 
 type ReplyCause = Literal[
@@ -138,10 +141,10 @@ _TEXTS: Mapping[ReplyCause, str] = {
     "questions_answer": "Reply with the number and yes or no, such as “1 yes”. I can wait until {until}.",
     "question_yes": "Yes",
     "question_no": "No",
-    "question_done": "It was approved at {at}. How it ended is in the messages above.",
-    "question_approved": "It was approved at {at} and is being done.",
-    "question_refused": "It was refused at {at}. Nothing was done.",
-    "question_expired": "The question expired at {at}. Nothing was done; ask for it again.",
+    "question_done": "It was approved on {at}. How it ended is in the messages above.",
+    "question_approved": "It was approved on {at} and is being done.",
+    "question_refused": "It was refused on {at}. Nothing was done.",
+    "question_expired": "The question expired on {at}. Nothing was done; ask for it again.",
     "question_replaced": "This question was withdrawn, replaced or closed. The button changes nothing.",
 }
 
@@ -243,10 +246,20 @@ _TRANSLATIONS: Mapping[str, Mapping[ReplyCause, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CannedTexts:
-    """The canned replies of one agent: the tenant's own texts in the agent's languages, else the built-in ones."""
+    """The canned replies of one agent: the tenant's own texts in the agent's languages, else the built-in ones.
+
+    locale  how the times in them are written.
+    """
 
     settings: Mapping[str, Json] = field(default_factory=dict)
     languages: Sequence[str] = ()
+    locale: Locale = field(default_factory=Locale)
+
+    @classmethod
+    def of_persona(cls, persona: Persona, languages: Sequence[str] = ()) -> "CannedTexts":
+        """Return the texts of a persona's agent, in the languages in this order, else in the agent's."""
+        chosen = languages or persona.human.languages
+        return cls(persona.tenant.settings, chosen, Locale.choose(chosen, persona_locale(persona).zone))
 
     def find(self, cause: ReplyCause) -> str:
         """Return the text for a cause, in the first of the agent's languages that the tenant, or else Parlour, has."""

@@ -310,7 +310,7 @@ def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, no
     """Store the line that tells somebody to wait, and return its outbox row."""
     outbox_id, notice_id = uuid7(now), uuid7(now)
     persona = bindings.load_persona(tx, message.binding_id)
-    texts = CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()
+    texts = CannedTexts.of_persona(persona) if persona else CannedTexts()
     store.insert_notice(
         tx,
         message_id=notice_id,

@@ -288,4 +288,4 @@ def _check_free_text(address: ReplyAddress, text: str, now: datetime) -> str:
 
 def _canned_texts(tx: Transaction, session_id: UUID) -> CannedTexts:
     persona = bindings.load_persona(tx, get_reply_address(tx, session_id).binding_id)
-    return CannedTexts(persona.tenant.settings, persona.human.languages) if persona else CannedTexts()
+    return CannedTexts.of_persona(persona) if persona else CannedTexts()

@@ -20,7 +20,7 @@ from parlour.conversations.handoff_rules import HAND_OFF, hand_off_tool
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.turn_context import TurnContext
-from parlour.inbox.service_hours import Service, local_zone
+from parlour.inbox.service_hours import Service, persona_locale
 from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.json_values import JsonObject, digest_of_texts
 from parlour.infra.postgres import Transaction
@@ -297,7 +297,7 @@ class _TurnLoader:
         user, binding, now = self.persona.user, self.persona.binding, self.turn.frozen_at
         return turn_metadata.render_turn_metadata(
             counter,
-            now.astimezone(local_zone(self.persona.tenant.settings, binding.inbox)),
+            now.astimezone(persona_locale(self.persona).zone),
             self.input_messages[-1].channel,
             user.locale if user else None,
             _writer(user, self.principal),
@@ -341,7 +341,7 @@ class _TurnLoader:
         )
         texts = (
             question.approved_calls_text(approvals.list_approved(self.tx, self.lease.id), clearance),
-            question.open_questions_text(ordered, clearance, is_unanswered=is_unanswered),
+            question.open_questions_text(ordered, clearance, persona_locale(self.persona), is_unanswered=is_unanswered),
         )
         source = Source("approvals", str(self.lease.id))
         return [Item(SourceKind.STATE, text, source, score=1.0, title="open questions") for text in texts if text]

@@ -66,6 +66,13 @@ class Answer:
         """Return what the user reads: the text as it was checked, the other parts as they are."""
         return "\n\n".join(filter(None, (text, self.closing_line, self.questions.text, notice)))
 
+    def question_span(self, text: str) -> tuple[int, int] | None:
+        """Return from which character of the body to which the questions are; None without questions."""
+        if not self.questions.text:
+            return None
+        end = len("\n\n".join(filter(None, (text, self.closing_line, self.questions.text))))
+        return end - len(self.questions.text), end
+
     @property
     def reason(self) -> str | None:
         """The problem as the turn keeps it."""
@@ -117,7 +124,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> bool:
             notice = _settle_inbox(tx, running, answer, now)
             cited = citations.check_citations(text, sources, figures)
             metadata = (
-                _post_questions(tx, lease.id, answer.questions, now)
+                _post_questions(tx, lease.id, answer, cited.text, now)
                 | _citation_metadata(running, cited)
                 | _own_length(answer, cited.text, notice)
             )
@@ -290,11 +297,17 @@ def _settle_inbox(tx: Transaction, running: TurnContext, answer: Answer, now: da
     return turn_openings.settle_inbox(tx, running, asked, now)
 
 
-def _post_questions(tx: Transaction, session_id: UUID, questions: OpenQuestions, now: datetime) -> JsonObject:
-    """Record that the open questions are put to the user with this reply; return its buttons for the message."""
-    if questions.text:
-        approvals.mark_posted(tx, session_id, now)
-    return {"buttons": [*questions.buttons]} if questions.buttons else {}
+def _post_questions(tx: Transaction, session_id: UUID, answer: Answer, text: str, now: datetime) -> JsonObject:
+    """Record that the open questions are put to the user with this reply; return the message's metadata of them.
+
+    {"question_span": from which character to which of the message they are, "buttons": those of a single question}
+    """
+    span = answer.question_span(text)
+    if span is None:
+        return {}
+    approvals.mark_posted(tx, session_id, now)
+    buttons = answer.questions.buttons
+    return {"question_span": [*span], **({"buttons": [*buttons]} if buttons else {})}
 
 
 def _own_length(answer: Answer, text: str, notice: str) -> JsonObject:

@@ -12,7 +12,9 @@ from parlour.infra.postgres import Transaction
 from parlour.memory.recall import recall as memories
 from parlour.memory.recall.store import EpisodeQuery
 from parlour.principal import Principal
-from parlour.prompts.assembly.segment import Item, Source, SourceKind
+from parlour.prompts.assembly.compaction import compacted_items
+from parlour.prompts.assembly.segment import Item, Source, SourceKind, escape_untrusted
+from parlour.prompts.ledger.prompt_builder import PromptBuilder
 from parlour.search.index.embedders import Vector, embed_query
 from parlour.search.query_expansion import expand_query, select_expansion
 from parlour.search.recall import recall_messages
@@ -57,11 +59,16 @@ def add_recalled_items(turn_context: TurnContext, loaded_turn: LoadedTurn) -> No
         items: list[Item] = turn_context.dependencies.database.run(
             question.reader,
             lambda tx: [
-                *_recall_messages(tx, turn_context, question, vector),
+                *_recall_messages(tx, turn_context, question, vector, _compacted_text(prompting)),
                 *_recall_episodes(tx, turn_context, question, vector, prompting.max_episodes),
             ],
         )
     prompting.add_recalled_items(items)
+
+
+def _compacted_text(prompt_builder: PromptBuilder) -> str:
+    """Return what the prompt already says of the turns that were cut."""
+    return "\n".join(item.text for item in compacted_items(prompt_builder.cache_state.compacted_history))
 
 
 def _make_question(reader: Principal, since: int, recent_user_texts: Sequence[str]) -> RecallQuestion | None:
@@ -90,9 +97,9 @@ def _embed_query(turn_context: TurnContext, query: str) -> Vector | None:
 
 
 def _recall_messages(
-    tx: Transaction, turn_context: TurnContext, question: RecallQuestion, vector: Vector | None
+    tx: Transaction, turn_context: TurnContext, question: RecallQuestion, vector: Vector | None, compacted_text: str
 ) -> list[Item]:
-    """Return the recalled messages as candidates for the prompt."""
+    """Return the recalled messages as candidates for the prompt, without those that it has word for word."""
     if not question.searches_messages:
         return []
     lease = turn_context.lease
@@ -115,6 +122,7 @@ def _recall_messages(
             title=row.title,
         )
         for row in rows
+        if escape_untrusted(" ".join(row.body.split())) not in compacted_text
     ]
 
 

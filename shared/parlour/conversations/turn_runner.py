@@ -278,7 +278,7 @@ def _load_turn(turn_context: TurnContext) -> tuple[LoadedTurn, str | None]:
     def read(tx: Transaction) -> tuple[LoadedTurn, str | None]:
         loaded = load_turn(tx, turn_context, now, read_in_own_transaction=transact)
         languages = canned_replies.order_languages(loaded.persona.human.languages, loaded.recent_user_texts)
-        turn_context.canned_texts = CannedTexts(loaded.persona.tenant.settings, languages)
+        turn_context.canned_texts = CannedTexts.of_persona(loaded.persona, languages)
         return loaded, approval_answers.late_button_text(
             tx, turn_context.canned_texts, turn_context.turn.id, turn_context.lease.user_id
         )

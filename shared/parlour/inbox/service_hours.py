@@ -6,6 +6,8 @@ from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from parlour.infra.json_values import Json, JsonObject
+from parlour.tenancy.persona import Persona
+from parlour.text.local_times import Locale
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -117,6 +119,11 @@ def local_zone(tenant_settings: JsonObject, inbox: JsonObject) -> ZoneInfo:
     """Return the zone in which a binding's users read times: that of its hours, else the tenant's, else UTC."""
     hours = Service.parse(inbox).hours
     return hours.time_zone if hours else ZoneInfo(str(tenant_settings.get(TIME_ZONE_SETTING) or "UTC"))
+
+
+def persona_locale(persona: Persona) -> Locale:
+    """Return how the users of a persona read times: in its first language, in the zone of its binding."""
+    return Locale.choose(persona.human.languages, local_zone(persona.tenant.settings, persona.binding.inbox))
 
 
 def _parse_spans(value: Json) -> tuple[tuple[time, time], ...]:

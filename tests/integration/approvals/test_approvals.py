@@ -453,7 +453,10 @@ def test_a_member_edits_arguments_of_any_tool(conversation: ConversationHarness)
     assert asking.runs == [{"amount": 8}]
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "It was approved at 20"), ("de", "Dem wurde am 20")])
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "It was approved on Monday 2 March 2026 09:"), ("de", "Dem wurde am Montag 2.3.2026 09:")],
+)
 def test_a_late_button_reads_how_it_ended(asking: ApprovalHarness, language: str, words: str) -> None:
     approval = asking.ask_whatsapp()
     asking.write("yes", "m2")

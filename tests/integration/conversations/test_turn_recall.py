@@ -15,9 +15,13 @@ from parlour.records import backfill
 from parlour.search.index import embedding_job
 from parlour.search.index.embedding_job import EmbeddingDependencies
 from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
+from tests.approval_harness import QUESTION, ApprovalHarness
 from tests.conversation_harness import ConversationHarness, WordEmbedder, text_answer
 
-TELLING = "The crane's permit number is KX-4471 and it ends in May."
+PERMIT_TEXT = "The crane's permit number is KX-4471 and it ends in May."
+TELLING = f"{PERMIT_TEXT} {'The lane stayed open for all who came, and nobody had to wait at the gate. ' * 3}".strip()
+"""Too long to be in the compacted history word for word, as the deliveries are."""
+
 ASKED = "What was the crane's permit number?"
 _ANSWERED = "The permit number is KX-4471 until May."
 _FIRST_REPLY = (
@@ -55,12 +59,23 @@ def say(conversation: ConversationHarness, visitor: Principal, session: UUID, te
 
 
 def talk(
-    conversation: ConversationHarness, visitor: Principal, session: UUID, turns: int, first: str = TELLING
+    conversation: ConversationHarness,
+    visitor: Principal,
+    session: UUID,
+    turns: int,
+    first: str = TELLING,
+    sacks: int = 40,
 ) -> None:
     """So many turns, the first of which is worth remembering; then the embedder has its turn."""
     say(conversation, visitor, session, first)
     for number in range(2, turns + 1):
-        say(conversation, visitor, session, f"Delivery {number} of gravel came at noon, nothing else happened today.")
+        listed = "".join(f" {number}{sack:02}" for sack in range(sacks))
+        say(conversation, visitor, session, f"Delivery {number} of gravel came at noon. Sacks:{listed}")
+    index_messages(conversation)
+
+
+def index_messages(conversation: ConversationHarness) -> None:
+    """The embedder's job."""
     services = EmbeddingDependencies(
         conversation.database,
         EmbeddingSpaces([PricedEmbedder(WordEmbedder())]),
@@ -126,6 +141,15 @@ def test_what_is_told_word_for_word_is_not_recalled(
     say(conversation, *long_talk, f"Delivery {CUT_AFTER} of gravel, when was it?")
     assert recalled(conversation)
     assert not [text for text in recalled(conversation) if f"Delivery {CUT_AFTER} " in text]
+
+
+def test_what_the_compacted_history_has_word_for_word_is_not_recalled(conversation: ConversationHarness) -> None:
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    talk(conversation, visitor, session, CUT_AFTER, PERMIT_TEXT, sacks=0)
+    say(conversation, visitor, session, ASKED)
+    assert PERMIT_TEXT in str(conversation.model.requests[-1].messages[0])
+    assert PERMIT_TEXT not in recalled(conversation)
 
 
 def test_nothing_is_recalled_while_history_is_whole(conversation: ConversationHarness) -> None:
@@ -273,3 +297,17 @@ def _another(conversation: ConversationHarness, session: UUID) -> UUID:
         " RETURNING id"
     )
     return made
+
+
+def test_neither_a_question_before_a_call_nor_a_yes_to_it_can_be_recalled(conversation: ConversationHarness) -> None:
+    asking = ApprovalHarness(conversation)
+    asking.add_tool()
+    asking.ask_whatsapp()
+    conversation.model.script = [text_answer("The crane comes on Monday.")]
+    asking.write("How is the crane?", "m2")
+    asking.ask_whatsapp("m3")
+    asking.write("Yes", "m4")
+    index_messages(conversation)
+    rows = conversation.query("SELECT content FROM context_rows WHERE kind = 'chat_message'")
+    texts = [str(content).partition(": ")[2].strip() for (content,) in rows]
+    assert sorted(texts) == ["How is the crane?", QUESTION, QUESTION, "The crane comes on Monday."]

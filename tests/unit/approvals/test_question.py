@@ -1,12 +1,14 @@
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
 from markdown_it import MarkdownIt
 
 from parlour.approvals.question import ArgumentRow, argument_rows, effects_text, question_text
 from parlour.channels.whatsapp_format import format_whatsapp
-from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.records.record_type import RecordType
+from parlour.text.local_times import Locale
 from parlour.tools.builtin.definitions import CREATE_ENTITY, UPDATE_ENTITY
 from parlour.tools.tool_definition import ARGUMENT_ORDER, Tool
 
@@ -138,7 +140,16 @@ def test_whatsapp_draws_no_mark_of_an_argument_as_formatting(argument: str, show
     assert sent.translate(NARROW).endswith(argument)
 
 
-TASK = RecordType("task", "Task", {"owner": {}, "due": {}, "exposure": {"unit": "GBP"}, "state": {}})
+TASK = RecordType(
+    "task",
+    "Task",
+    {
+        "owner": {},
+        "due": {},
+        "exposure": {"unit": "GBP", "label": "possible cost"},
+        "state": {"type": "choice", "choices": ["open", "done"]},
+    },
+)
 
 RECORD_QUESTIONS: tuple[tuple[JsonObject, list[str]], ...] = (
     (
@@ -148,12 +159,8 @@ RECORD_QUESTIONS: tuple[tuple[JsonObject, list[str]], ...] = (
             "properties": {"due": "2026-12-03", "owner": "Joanna", "state": "open", "exposure": 46000, "is_late": True},
         },
         [
-            "Create the task “Fit the missing ties”:",
-            "- Owner: Joanna",
-            "- Due: 3 December 2026",
-            "- Exposure: 46,000 GBP",
-            "- State: open",
-            "- Is late: yes",
+            "Create the task “Fit the missing ties”: owner “Joanna”, due Thursday 3 December 2026, possible cost "
+            "46,000 GBP, state open, is late yes."
         ],
     ),
     (
@@ -164,7 +171,7 @@ RECORD_QUESTIONS: tuple[tuple[JsonObject, list[str]], ...] = (
         {"kind": "task", "name": "a", "project": "project/A", "properties": {"project": "B\n- Owner: Eve"}},
         ["Create the task “a”:", "- Properties, project: B", "  > - Owner: Eve", "- Project: project/A"],
     ),
-    ({"kind": "task", "name": "a", "properties": {"due": "2026-13-40"}}, ["Create the task “a”:", "- Due: 2026-13-40"]),
+    ({"kind": "task", "name": "a", "properties": {"due": "2026-13-40"}}, ["Create the task “a”: due “2026-13-40”."]),
 )
 
 
@@ -175,9 +182,32 @@ def test_a_question_about_a_record_reads_like_a_sentence(arguments: JsonObject, 
 
 def test_a_question_names_the_change_and_what_cannot_be_taken_back() -> None:
     change: JsonObject = {"entity": "task/T-118", "properties": {"note": None, "state": "done"}}
-    assert question_text(UPDATE_ENTITY, change) == "Change task/T-118:\n- Note: (removed)\n- State: done"
+    assert question_text(UPDATE_ENTITY, change) == "Change task/T-118: note (removed), state “done”."
     page = Tool("page", "It cannot be taken back.", {}, "https://page.example.org", writes=True)
     assert question_text(page, {"message": "go"}) == "Page:\n- Message: go\nThis cannot be taken back."
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [
+        (
+            "en",
+            ["Book:", "- Start: Thursday 3 December 2026 16:00 IST", "- Day: Friday 4 December 2026"],
+        ),
+        ("hi", ["Book:", "- Start: गुरुवार 3.12.2026 16:00 IST", "- Day: शुक्रवार 4.12.2026"]),
+    ],
+)
+def test_times_are_local_and_have_their_weekday(language: str, lines: list[str]) -> None:
+    arguments: JsonObject = {"start": "2026-12-03T10:30:00Z", "day": "2026-12-04"}
+    schema: JsonObject = {ARGUMENT_ORDER: ["start", "day"]}
+    tool = Tool("book", "", schema, "https://book.example.org", writes=True)
+    assert question_text(tool, arguments, None, Locale(language, ZoneInfo("Asia/Kolkata"))).split("\n") == lines
+
+
+@pytest.mark.parametrize("value", ["Joanna\n- Owner: Eve", "a ”, state “done", "x" * 200, ["a"], ""])
+def test_what_could_pass_for_another_property_has_a_line_of_its_own(value: Json) -> None:
+    question = question_text(CREATE_ENTITY, {"kind": "task", "name": "a", "properties": {"owner": value}}, TASK)
+    assert question.startswith("Create the task “a”:\n- Owner: ")
 
 
 def squeeze(text: str) -> str:

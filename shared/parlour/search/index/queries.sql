@@ -59,11 +59,16 @@ SELECT found.*
 
 -- name: find_unindexed_messages
 -- Messages without a row, oldest first, kept from others until the transaction ends. What may be found again is what
--- people and agents said; whoever is called nothing is the user.
+-- people and agents said; whoever is called nothing is the user. Questions before a tool call, and answers that only say
+-- yes or no to them, are left out: they are no facts.
 SELECT m.id, m.session_id, b.display_name AS title,
        CASE WHEN m.direction = 'outbound' THEN h.display_name ELSE COALESCE(u.display_name, 'User') END AS speaker,
-       m.body, m.sent_at, COALESCE(u.clearance, b.clearance) AS classification,
-       m.state <> 'ignored' AND m.kind <> 'tool_result' AS is_searchable
+       CASE WHEN m.metadata ? 'question_span'
+            THEN left(m.body, (m.metadata #>> '{question_span,0}')::integer)
+                 || substr(m.body, (m.metadata #>> '{question_span,1}')::integer + 1)
+            ELSE m.body END AS body,
+       m.sent_at, COALESCE(u.clearance, b.clearance) AS classification,
+       m.state <> 'ignored' AND m.kind <> 'tool_result' AND NOT m.metadata ? 'answers' AS is_searchable
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id
