@@ -94,10 +94,10 @@ SELECT current_tenant(), %(id)s, %(user_id)s, %(binding_id)s, %(session_id)s, %(
   FROM written w;
 
 -- name: merge_into_episode
--- An episode was told once more in nearly the same words.
+-- Merge a new episode into an earlier one that says nearly the same.
 UPDATE episodes
    SET merged_count = merged_count + 1, until_at = GREATEST(until_at, %(until_at)s),
-       message_ids = (SELECT array_agg(DISTINCT one) FROM unnest(message_ids || %(messages)s::uuid[]) AS one)
+       message_ids = (SELECT array_agg(DISTINCT message_id) FROM unnest(message_ids || %(messages)s::uuid[]) AS message_id)
  WHERE id = %(id)s;
 
 -- name: find_similar_episodes
@@ -118,12 +118,12 @@ SELECT DISTINCT ON (young.id) young.id AS newer_id, old.id AS older_id, young.te
  ORDER BY young.id, young.vector <=> old.vector;
 
 -- name: delete_episode
--- An episode that another one tells goes, with its row.
-WITH gone AS (DELETE FROM episodes WHERE id = %(id)s RETURNING row_id)
-DELETE FROM context_rows r USING gone g WHERE r.id = g.row_id;
+-- Delete an episode and its row.
+WITH deleted AS (DELETE FROM episodes WHERE id = %(id)s RETURNING row_id)
+DELETE FROM context_rows r USING deleted d WHERE r.id = d.row_id;
 
 -- name: find_episode_sources
--- What an episode was told of, and until when.
+-- The messages behind an episode, and the time of the last one.
 SELECT message_ids, until_at FROM episodes WHERE id = %(id)s;
 
 -- name: schedule_consolidation
@@ -157,7 +157,7 @@ SELECT n.number
  ORDER BY n.number DESC LIMIT 1;
 
 -- name: list_interim_episodes
--- What was noted of some messages on the way, oldest first.
+-- Interim episodes of some messages, oldest first.
 SELECT id, text, recall_count, use_count FROM episodes
  WHERE session_id = %(session_id)s AND origin = 'extracted' AND message_ids && %(messages)s::uuid[]
  ORDER BY from_at, id;
@@ -177,6 +177,6 @@ UPDATE episodes e
  WHERE e.id = %(episode_id)s;
 
 -- name: mark_consolidated
--- A session was consolidated up to a turn.
+-- Record up to which turn a session was consolidated.
 UPDATE sessions SET consolidated_at = %(now)s, consolidated_turn = GREATEST(consolidated_turn, %(until_turn)s)
  WHERE id = %(session_id)s;
