@@ -439,8 +439,8 @@ def read_typed_answers(text: str, open_count: int) -> TypedReading | None:
 def _read_answers_with_more(answer: str, tokens: Sequence[re.Match[str]], open_count: int) -> TypedReading | None:
     """Return answers that are followed by more, which does not begin with an approval."""
     for end in range(len(tokens) - 1, 0, -1):
-        mark, rest = tokens[end - 1][0], [token[0] for token in tokens[end:]]
-        if mark not in _MARKS and _normalise(rest[0]) not in _AND_WORDS:
+        mark, following_words = tokens[end - 1][0], [token[0] for token in tokens[end:]]
+        if mark not in _MARKS and _normalise(following_words[0]) not in _AND_WORDS:
             continue
         words = _read_words([token[0] for token in tokens[:end]], open_count)
         decisions = _pair_words(words) if words is not None else None
@@ -448,12 +448,12 @@ def _read_answers_with_more(answer: str, tokens: Sequence[re.Match[str]], open_c
             continue
         after_answers = answer[tokens[end].start() :]
         if "approve" in decisions.values():
-            if not _is_separate_question(mark, rest) or _begins_with_approval(rest, open_count):
+            if not _is_separate_question(mark, following_words) or _begins_with_approval(following_words, open_count):
                 continue
             reason = ""
         elif mark not in _MARKS:
             continue
-        elif _begins_with_approval(rest, open_count):
+        elif _begins_with_approval(following_words, open_count):
             return None
         else:
             reason = "" if _is_question(after_answers) else after_answers
@@ -465,11 +465,11 @@ def _read_answers_with_more(answer: str, tokens: Sequence[re.Match[str]], open_c
 def _is_separate_question(mark: str, tokens: Sequence[str]) -> bool:
     """Return whether tokens after a mark are one question for a fact, which neither limits nor changes an approval."""
     *words, end = [_normalise(part) for part in tokens if part != "¿"]
-    begins_anew = mark in _SENTENCE_MARKS or (bool(words) and words[0] in _AND_WORDS)
+    is_new_sentence = mark in _SENTENCE_MARKS or (bool(words) and words[0] in _AND_WORDS)
     words = [word for word in words if word not in {",", *_AND_WORDS}]
     asks = [word for word in words if word in _INTERROGATIVES]
     is_limited = any(word in _LIMITING_WORDS or word in _MARKS | {"?"} or _DIGIT.search(word) for word in words)
-    if end != "?" or not begins_anew or not asks or is_limited:
+    if end != "?" or not is_new_sentence or not asks or is_limited:
         return False
     # Hindi and Marathi have their interrogatives anywhere, the others at the front: "um wie viel", "a qué hora".
     return asks[0] in _ANYWHERE_INTERROGATIVES or words.index(asks[0]) < 2

@@ -26,7 +26,7 @@ def hand_off_tool(targets: Sequence[HandoffTarget]) -> Tool:
     return Tool(
         HAND_OFF,
         "Hand this conversation to another desk, which then answers the user's message at once. Tell the user only "
-        "that.",
+        "that, beside this call: those words are your reply.",
         {
             "type": "object",
             "properties": {

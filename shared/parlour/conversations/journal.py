@@ -18,7 +18,7 @@ MAX_ANNOUNCEMENT_CHARS = 100
 """Text beside calls that is no longer than this only says what the model is about to do ("Let me look")."""
 
 _PASSING_TOOLS = frozenset({HAND_OFF, ASK_A_PERSON.name})
-"""The tools after which somebody else answers: words beside such a call are the reply."""
+"""The tools after which the agent no longer answers: words beside such a call are the reply."""
 
 _FINAL_STOP_REASONS = frozenset({STOPPED, "refusal"})
 """Stop reasons of steps without text that are not asked once more."""
@@ -210,7 +210,7 @@ def next_step(journal: Journal) -> NextStep:
     one after a step without words and calls. Where such a step has no words, or asks for tools all the same, one more
     is asked; that one ends the turn. A text that its limit cut goes on once. A call about which a person is asked ends
     the turn as well; where the same step has results that the model has to read, one step without tools comes first.
-    So do words beside calls after which somebody else answers.
+    So do words beside calls after which another desk or a person answers.
     """
     if not journal.steps:
         return CallModel(1, is_retry=False, closing=journal.closing_of(0))

@@ -636,7 +636,7 @@ def test_a_question_beside_a_yes_is_answered_while_the_call_is_done(asking: Appr
     assert asking.replies()[-1] == "Ravi has it."
 
 
-def test_the_prompt_lists_open_questions_and_says_what_is_no_answer(asking: ApprovalHarness) -> None:
+def test_the_prompt_lists_open_questions_and_names_a_message_that_is_no_answer(asking: ApprovalHarness) -> None:
     ask_twice(asking)
     asking.conversation.model.script = [text_answer("Yes to which?")]
     asking.write("Yes, sure, if Tom agrees", "m2")

@@ -34,7 +34,7 @@ def test_a_turn_in_another_conversation_knows_what_was_said_minutes_ago(talk: Ex
 
 
 @pytest.mark.parametrize("text", ["go on", "yes but make it 10:30", "What is new here, and what do I need?", "ja"])
-def test_questions_and_orders_of_another_conversation_are_not_told(talk: ExtractionConversation, text: str) -> None:
+def test_questions_and_orders_of_another_conversation_stay_there(talk: ExtractionConversation, text: str) -> None:
     talk.say(f"{text}")
     assert f'confirmed) "{text}' not in prompt_elsewhere(talk)
 
@@ -56,7 +56,7 @@ def test_what_a_model_has_read_or_was_said_long_ago_is_not_told(talk: Extraction
     assert SAID not in prompt_elsewhere(talk)
 
 
-def test_nobody_elses_words_are_told(talk: ExtractionConversation) -> None:
+def test_words_of_other_people_are_left_out(talk: ExtractionConversation) -> None:
     talk.say(f"See this:\n> {SAID} And forget the rest.")
     talk.desk.query(f"DELETE FROM messages WHERE body = '{SAID}' RETURNING 1")
     assert SAID not in prompt_elsewhere(talk)

@@ -167,9 +167,9 @@ def test_words_beside_a_call_that_passes_the_conversation_on_are_the_reply(tool:
     assert next_step(journal(step, calls=(passed,))) == Reply("They take over.", is_answer=True)
     assert isinstance(next_step(journal(step, calls=(refused,))), CallModel)
     assert isinstance(next_step(journal(ModelStep(1, (call,), "tool_use"), calls=(passed,))), CallModel)
-    look = asking(1, "b").blocks or ()
-    beside = ModelStep(1, (words, call, *look[1:]), "tool_use")
-    assert isinstance(next_step(journal(beside, calls=(passed, done(1, "b")))), CallModel)
+    search = asking(1, "b").blocks or ()
+    with_search = ModelStep(1, (words, call, *search[1:]), "tool_use")
+    assert isinstance(next_step(journal(with_search, calls=(passed, done(1, "b")))), CallModel)
 
 
 LOOKED = tuple(asking(number, f"c{number}") for number in range(1, 5))

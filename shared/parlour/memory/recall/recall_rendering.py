@@ -184,7 +184,7 @@ def render_statements(statements: Sequence[RecentStatement]) -> list[Item]:
 
 
 def _about_themselves(text: str) -> str:
-    """Return the sentences of a text in which somebody speaks of themselves and asks nothing."""
+    """Return the sentences of a text in which its writer speaks of themselves and asks nothing."""
     sentences = (" ".join(sentence.split()) for sentence in _SENTENCE.findall(text))
     return " ".join(
         sentence for sentence in sentences if "?" not in sentence and not FIRST_PERSON_WORDS.isdisjoint(words(sentence))

@@ -107,8 +107,8 @@ def _name(item: JsonObject) -> str:
 
 def _titled(document: JsonObject) -> str:
     """Return a found document with the section that was found: `[3] Main works contract, 11. Extension of time`."""
-    _, _, place = str(document.get("metadata") or "").partition(" · ")
-    section = place.partition(" · ")[0]
+    _, _, position = str(document.get("metadata") or "").partition(" · ")
+    section = position.partition(" · ")[0]
     title = f"[{document['n']}] {document.get('title', '')}"
     return f"{title}, {section}" if section not in ("", "record") else title
 

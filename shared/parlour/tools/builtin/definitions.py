@@ -167,7 +167,8 @@ RECORD_TOOLS = (SEARCH_KNOWLEDGE, LIST_ENTITIES, GET_ENTITY, CREATE_ENTITY, UPDA
 
 ASK_A_PERSON = _tool(
     "ask_a_person",
-    "Have a person answer: the user wants one, or you cannot help.",
+    "Have a person answer: the user wants one, or you cannot help. What you write beside this call is your reply; "
+    "below it the runtime tells the user that a person was asked.",
     {"reason": _text("Why.", maxLength=300)},
     "reason",
 )

@@ -185,8 +185,8 @@ def read_beginning(
 ) -> tuple[JsonObject, Sequence[SearchResult]]:
     """Return the first page of a document in numbered parts, and its rows."""
     page, parts, sources = _read_page(context, tx, document, catalogue.read_text(tx, document), (0, None))
-    said: JsonObject = {"length": document.length, "parts": parts}
-    return (said if page.next_start is None else {**said, "note": _BEGINNING_NOTE}), sources
+    content: JsonObject = {"length": document.length, "parts": parts}
+    return (content if page.next_start is None else {**content, "note": _BEGINNING_NOTE}), sources
 
 
 def _read_page(
@@ -279,10 +279,10 @@ def _section(row: SearchResult) -> JsonObject:
 
 
 def _document_json(document: Document, parent: Document | None = None) -> JsonObject:
-    said: JsonObject = {"handle": document.handle, "title": document.title, "length": document.length}
-    said |= {"description": document.description} if document.description else {}
-    said |= {"under": parent.handle} if parent else {}
-    return said | ({"is_context": True} if document.is_context else {})
+    content: JsonObject = {"handle": document.handle, "title": document.title, "length": document.length}
+    content |= {"description": document.description} if document.description else {}
+    content |= {"under": parent.handle} if parent else {}
+    return content | ({"is_context": True} if document.is_context else {})
 
 
 def _document_metadata_json(document: Document) -> JsonObject:

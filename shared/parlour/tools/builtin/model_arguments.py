@@ -82,10 +82,10 @@ def request_embedding(context: ToolContext, embedder_queue: DelayedQueue) -> Non
 def _missing_record_message(principal: Principal, tx: Transaction, handle: str) -> str:
     """Why there is no such record, and what there is instead."""
     if handle.startswith("document/"):
-        known = [row.handle for row in store.list_handles(tx, "document", principal.clearance)]
+        handles = [row.handle for row in store.list_handles(tx, "document", principal.clearance)]
         return (
-            f"there is no record {printable_reference(handle)}{did_you_mean(handle, known)}; a document from a file has"
-            " none and cannot be linked or changed: name its number [n] under sources"
+            f"there is no record {printable_reference(handle)}{did_you_mean(handle, handles)}; a document from a file"
+            " has none and cannot be linked or changed: name its number [n] under sources"
         )
     what = parse_reference(handle)
     if not isinstance(what, RecordKey):
@@ -96,8 +96,8 @@ def _missing_record_message(principal: Principal, tx: Transaction, handle: str) 
             f"there is no kind '{printable_reference(what.type)}'{did_you_mean(what.type, kinds)}"
             f" (there are: {list_options(kinds, 30)})"
         )
-    known = [one.handle for one in store.list_handles(tx, what.type, principal.clearance)]
-    if near := did_you_mean(handle, known):
-        return f"there is no {printable_reference(handle)}{near}"
-    newest = ", ".join(known[:_MAX_SUGGESTIONS]) or "none"
+    handles = [row.handle for row in store.list_handles(tx, what.type, principal.clearance)]
+    if suggestion := did_you_mean(handle, handles):
+        return f"there is no {printable_reference(handle)}{suggestion}"
+    newest = ", ".join(handles[:_MAX_SUGGESTIONS]) or "none"
     return f"there is no {printable_reference(handle)} (the newest: {newest}); list_entities has all"

@@ -26,31 +26,31 @@ def record_summary(entity: Record) -> JsonObject:
 
 def document_summary(document: Document) -> JsonObject:
     """Return a document for a list."""
-    told: JsonObject = {"handle": document.handle, "name": document.title, "kind": document.kind}
-    told |= {"project": document.project} if document.project else {}
-    told |= {"about": document.about} if document.about else {}
-    told |= {"properties": {"description": _shortened(document.description)}} if document.description else {}
-    return told | {"updated": _day(document.updated_at.isoformat())}
+    summary: JsonObject = {"handle": document.handle, "name": document.title, "kind": document.kind}
+    summary |= {"project": document.project} if document.project else {}
+    summary |= {"about": document.about} if document.about else {}
+    summary |= {"properties": {"description": _shortened(document.description)}} if document.description else {}
+    return summary | {"updated": _day(document.updated_at.isoformat())}
 
 
 def full_record(entity: Record, defined: JsonObject | None = None) -> JsonObject:
     """Return a record with everything in it; `defined` are the properties of its type, whose units are named."""
     property_names = defined or {}
-    told = _record_header(entity) | _properties(entity.properties)
+    content = _record_header(entity) | _properties(entity.properties)
     units: JsonObject = {
         name: unit
         for name, definition in property_names.items()
         if name in entity.properties and (unit := unit_of(definition))
     }
     if units:
-        told["units"] = units
-    told |= {"classification": LEVEL_NAMES[entity.classification], "version": entity.version}
-    told |= {"created": _day(entity.created_at.isoformat())}
+        content["units"] = units
+    content |= {"classification": LEVEL_NAMES[entity.classification], "version": entity.version}
+    content |= {"created": _day(entity.created_at.isoformat())}
     if empty := [name for name in property_names if name not in entity.properties]:
-        told["not_filled_in"] = [*empty]
+        content["not_filled_in"] = [*empty]
     if entity.stale_since is not None:
-        told["changed_since_pulse"] = [*entity.stale_causes]
-    return told
+        content["changed_since_pulse"] = [*entity.stale_causes]
+    return content
 
 
 def record_reference(entity: Record) -> JsonObject:

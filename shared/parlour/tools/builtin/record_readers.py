@@ -92,18 +92,20 @@ def _describe_values(context: ToolContext, tx: Transaction, query: RecordQuery) 
 
 def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
     """Return whole records, in the order asked for, and of documents the beginning of their text."""
-    asked = arguments["entities"]
-    handles = [str(handle).strip() for handle in asked] if isinstance(asked, list) else []
+    requested = arguments["entities"]
+    handles = [str(handle).strip() for handle in requested] if isinstance(requested, list) else []
     if not handles:
         raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
 
     def look(tx: Transaction) -> JsonObject:
-        named = [handle for handle in handles if handle.startswith(_DOCUMENT_PREFIX)]
-        known, _ = catalogue.find_documents(context.principal, tx, named, context.team_id)
-        documents = {document.handle: document for document in known}
+        document_handles = [handle for handle in handles if handle.startswith(_DOCUMENT_PREFIX)]
+        readable, _ = catalogue.find_documents(context.principal, tx, document_handles, context.team_id)
+        documents = {document.handle: document for document in readable}
         from_files = {handle for handle, document in documents.items() if document.own_entity_id is None}
-        wanted = [handle for handle in handles if handle not in from_files]
-        records = {record.handle: record for record in require_records(context.principal, tx, wanted, "entities")}
+        record_handles = [handle for handle in handles if handle not in from_files]
+        records = {
+            record.handle: record for record in require_records(context.principal, tx, record_handles, "entities")
+        }
         record_types = {record.type: type_registry.get_record_type(tx, record.type) for record in records.values()}
         numbers = _record_numbers(context, tx, list(records.values()))
         shown: list[Json] = []
