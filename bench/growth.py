@@ -8,24 +8,34 @@ runs, and again `LedgerDays` and a month later. Before each count `VACUUM FULL` 
 and TOAST.
 
 transactions_per_streamed_turn  from the lease to the reply.
+transactions_with_looks         all of one turn in real time with a follower: those, the worker's looks for a stop, and
+                                the follower's looks for events and its reads. The model takes a second before each
+                                answer and writes for seven.
 bytes_per_turn_at_rest          after a week; `after_ledger_days` without the records of prompts.
 rebuilt                         prompts of the turns that are rebuilt byte for byte after a week, of all of them.
 """
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from threading import Thread
 from uuid import UUID
 
 from bench import report
 from bench.long_conversations import Directions, sentence
 from local import temporary_database
-from local.database import Cluster
+from local.database import APP_ROLE, Cluster
+from parlour.api.database_pool import DatabasePool
+from parlour.api.feed_watch import FeedWatch
 from parlour.bootstrap.sweep import SweepQueues, finders
+from parlour.conversations import event_feed
 from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Database, connector
 from parlour.jobs.sweep import SweepDependencies, sweep
 from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage, content_blocks
 from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
@@ -45,6 +55,7 @@ TURNS = 300
 _TURNS_PER_CONVERSATION = 10
 _SENTENCES = 14
 _SECONDS_PER_DELTA = 0.04
+_SECONDS_TO_FIRST_TOKEN = 1.0
 _LEDGER_DAYS = 30
 
 _SIZES = """
@@ -56,25 +67,31 @@ SELECT c.relname, pg_total_relation_size(c.oid)
 
 @dataclass
 class SpeakingModel:
-    """Asks for one search, then says a thousand characters at reading speed."""
+    """Asks for one search, then says a thousand characters at reading speed, in real time if `sleep` sleeps."""
 
     clock: TickingClock
     provider: str = "anthropic"
     number: int = 0
+    sleep: Callable[[float], None] = lambda _: None
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         """Stream the search, or the reply to its result."""
         has_result = any(block.get("type") == "tool_result" for block in content_blocks(request.messages[-1]))
         self.number += 1
+        self._wait(_SECONDS_TO_FIRST_TOKEN)
         if not has_result:
             call = {"type": "tool_use", "id": f"call_{self.number}", "name": "search_knowledge"}
             yield Completion(({**call, "input": {"query": sentence(self.number)}},), "tool_use", _USAGE)
             return
         text = " ".join(sentence(-self.number * _SENTENCES - place) for place in range(_SENTENCES))
         for word in re.findall(r"\S+\s*", text):
-            self.clock.now += timedelta(seconds=_SECONDS_PER_DELTA)
+            self._wait(_SECONDS_PER_DELTA)
             yield TextDelta(word)
         yield Completion(({"type": "text", "text": text},), "end_turn", _USAGE)
+
+    def _wait(self, seconds: float) -> None:
+        self.clock.now += timedelta(seconds=seconds)
+        self.sleep(seconds)
 
 
 _USAGE = TokenUsage(100, 200, 0, 0)
@@ -95,6 +112,7 @@ def main() -> None:
 def _measure(cluster: Cluster, harness: ConversationHarness, turns: int) -> JsonObject:
     before = _table_bytes(cluster)
     transactions = _talk(harness, turns)
+    with_looks = _count_with_looks(cluster, harness)
     fresh = _per_turn(before, _table_bytes(cluster), turns)
     harness.clock.now += timedelta(days=7)
     _sweep(harness)
@@ -112,6 +130,7 @@ def _measure(cluster: Cluster, harness: ConversationHarness, turns: int) -> Json
     figures: dict[str, report.Cell] = {
         "turns": turns,
         "transactions_per_streamed_turn": round(transactions / turns, 1),
+        "transactions_with_looks": with_looks,
         "bytes_per_turn_at_once": sum(fresh.values()),
         "bytes_per_turn_at_rest": sum(rested.values()),
         "bytes_per_turn_after_ledger_days": sum(old.values()),
@@ -142,6 +161,33 @@ def _talk(harness: ConversationHarness, turns: int) -> int:
     )
     embedding_job.embed_tenant(services, harness.tenant_id, lambda: 300.0)
     return transactions
+
+
+def _count_with_looks(cluster: Cluster, harness: ConversationHarness) -> int:
+    """Return the transactions of one turn in real time, with those of a browser that follows it."""
+    harness.model = SpeakingModel(harness.clock, sleep=time.sleep)  # type: ignore[assignment]
+    visitor = harness.create_visitor()
+    session_id = harness.find_session(visitor)
+    harness.send_web(visitor, session_id, "What do you know about the crane?")
+    parameters = cluster.connection_parameters("scratch", APP_ROLE, temporary_database.APP_PASSWORD)
+    with closing(Database(connector(parameters))) as followers_database:
+
+        async def follow() -> None:
+            watch, number = FeedWatch(DatabasePool(lambda: followers_database)), 0
+            while True:
+                number_before, number = number, await watch.wait(visitor.tenant_id, session_id, number, 15)
+                with followers_database.transaction(visitor) as tx:
+                    events = event_feed.list_events(visitor, tx, session_id, number_before)
+                if any(event.kind == "done" for event in events):
+                    return
+
+        follower = Thread(target=lambda: asyncio.run(follow()))
+        before = harness.database.statements.by_name.get("begin", 0)
+        follower.start()
+        harness.run_turn()
+        follower.join()
+        followed = followers_database.statements.by_name["begin"]
+    return harness.database.statements.by_name["begin"] - before + followed
 
 
 def _sweep(harness: ConversationHarness) -> None:

@@ -20,12 +20,10 @@ from parlour.conversations import event_feed
 from parlour.infra import log
 from parlour.infra.errors import ParlourError, TooManyFollowers
 
-#: Seconds between two looks for a follower whose last event is new: others follow soon, such as words of a reply.
-LOOK_INTERVAL = 0.1
-
-#: Seconds between two looks for a follower that had no event for _QUIET_AFTER seconds.
-QUIET_LOOK_INTERVAL = 0.5
-_QUIET_AFTER = 2.0
+#: Seconds between two looks for a follower: a quarter of the time that it had no event, within these limits. The words
+#: of a reply come in batches up to two seconds apart, so a batch is at most a quarter later than it could be.
+LOOK_INTERVAL, MAX_LOOK_INTERVAL = 0.1, 0.5
+_SHARE_OF_SILENCE = 0.25
 
 #: Seconds after a look that failed, until the next.
 _PAUSE_AFTER_FAILURE = 1.0
@@ -104,8 +102,8 @@ class FeedWatch:
                 due = [waiter for waiter in self._waiters if waiter.next_look <= now]
                 is_done = await self._look_once(due) if due else True
                 for waiter in due:
-                    is_quiet = now - waiter.since >= _QUIET_AFTER
-                    waiter.next_look = now + (QUIET_LOOK_INTERVAL if is_quiet else LOOK_INTERVAL)
+                    pause = (now - waiter.since) * _SHARE_OF_SILENCE
+                    waiter.next_look = now + min(max(pause, LOOK_INTERVAL), MAX_LOOK_INTERVAL)
                 await asyncio.sleep(LOOK_INTERVAL if is_done else _PAUSE_AFTER_FAILURE)
         finally:
             self._looking = None
