@@ -1,6 +1,6 @@
 """How long the sweep takes after an outage that lost many wake-ups, and how many looks a day it has to spare.
 
-    python -m bench.sweep [--lost N] [--tenants N] [--json FILE]
+    python -m bench.sweep [--wakeups N] [--tenants N] [--json FILE]
 
 Each lost wake-up is that of a conversation with an unanswered message. Sweeps of a minute run one after another, as the
 schedule starts one every five minutes; queues are in memory, so each wake-up saves the 10 ms that sending one takes.
@@ -24,7 +24,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.jobs.sweep import SweepDependencies, sweep
 from tests.conversation_harness import ConversationHarness, FakeDelayedQueue, FakeQueue, open_conversation_harness
 
-LOST, TENANTS = 100_000, 10_000
+WAKEUPS, TENANTS = 100_000, 10_000
 
 _SWEEP_SECONDS = 60.0
 _SWEEPS_A_DAY = 24 * 12
@@ -49,7 +49,7 @@ SELECT tenant_id, 'session', id, created_at FROM sessions
 
 def main() -> None:
     parser = report.parser(__doc__ or "")
-    parser.add_argument("--lost", type=int, default=LOST)
+    parser.add_argument("--wakeups", type=int, default=WAKEUPS)
     parser.add_argument("--tenants", type=int, default=TENANTS)
     options = parser.parse_args()
     with (
@@ -60,8 +60,8 @@ def main() -> None:
         visitor = harness.create_visitor()
         session_id = harness.find_session(visitor)
         harness.send_web(visitor, session_id, "When does the crane come?")
-        _lose_wakeups(cluster, session_id, options.lost)
-        report.write(options.json, _measure(harness, options.lost, options.tenants))
+        _lose_wakeups(cluster, session_id, options.wakeups)
+        report.write(options.json, _measure(harness, options.wakeups, options.tenants))
 
 
 def _lose_wakeups(cluster: Cluster, session_id: UUID, count: int) -> None:
@@ -72,7 +72,7 @@ def _lose_wakeups(cluster: Cluster, session_id: UUID, count: int) -> None:
         owner.execute("ANALYZE")
 
 
-def _measure(harness: ConversationHarness, lost: int, tenants: int) -> JsonObject:
+def _measure(harness: ConversationHarness, wakeups: int, tenants: int) -> JsonObject:
     harness.clock.now += timedelta(minutes=10)
     queue, delayed = FakeQueue(), FakeDelayedQueue()
     queues = SweepQueues({"whatsapp": queue, "web": queue}, queue, queue, queue, delayed, delayed)
@@ -86,7 +86,7 @@ def _measure(harness: ConversationHarness, lost: int, tenants: int) -> JsonObjec
     per_item = seconds / max(woken, 1)
     capacity = math.floor(_SWEEP_SECONDS / per_item) * _SWEEPS_A_DAY
     figures: dict[str, report.Cell] = {
-        "lost": lost,
+        "wakeups": wakeups,
         "woken": woken,
         "sweeps": sweeps,
         "minutes": 5 * sweeps,
