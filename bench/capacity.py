@@ -81,20 +81,12 @@ def demand_rows() -> list[dict[str, report.Cell]]:
     ]
 
 
-def to_markdown(rows: list[dict[str, report.Cell]]) -> str:
-    """Return a table as the page has it."""
-    headings = list(rows[0])
-    lines = [headings, ["---" if position == 0 else "---:" for position in range(len(headings))]]
-    lines += [[f"{value:,}" if not isinstance(value, str) else value for value in row.values()] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def main() -> None:
     parser = report.parser(__doc__ or "")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/concepts/scale.md")
     options = parser.parse_args()
     if options.markdown:
-        print(to_markdown(capacity_rows()), to_markdown(demand_rows()), sep="\n\n")
+        print(report.to_markdown(capacity_rows()), report.to_markdown(demand_rows()), sep="\n\n")
     else:
         report.show("Conversations that a stack answers at once, by limit", capacity_rows())
         report.show("What conversations take", demand_rows())

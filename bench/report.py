@@ -43,6 +43,14 @@ def show(title: str, rows: Sequence[Mapping[str, Cell]]) -> None:
     Console().print(table)
 
 
+def to_markdown(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return rows of equal keys as a table of a page; all columns but the first are numbers."""
+    headings = list(rows[0])
+    lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+    lines += [[f"{cell:,}" if not isinstance(cell, str) else cell for cell in row.values()] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def write(file: Path | None, figures: object) -> None:
     """Write the figures as JSON, if a file was asked for."""
     if file is not None:

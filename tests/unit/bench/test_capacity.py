@@ -10,7 +10,7 @@ from layers.preflight import SIZES
 
 @pytest.mark.parametrize("rows", [capacity.capacity_rows(), capacity.demand_rows()], ids=["capacity", "demand"])
 def test_the_page_has_the_table_of_today(rows: list[dict[str, report.Cell]]) -> None:
-    table = capacity.to_markdown(rows)
+    table = report.to_markdown(rows)
     assert table in Path("docs/concepts/scale.md").read_text("utf-8"), "run `python -m bench.capacity --markdown`"
 
 
