@@ -26,6 +26,8 @@ def answer_questions(conversation: ConversationHarness) -> None:
     with conversation.database.transaction(conversation.admin) as tx:
         assert approvals.find_open_by_due_work(tx, approval.id)
     asking.write("yes", "ask-2")
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert [call.id for call in approvals.list_approved(tx, approval.session_id)] == [approval.id]
     asking.dispatch(approval)
     asking.run_result_turn()
     asking.write("Yes", "ask-3", button_id(approval.id, "approve"))

@@ -31,6 +31,9 @@ def run_two_turns(conversation: ConversationHarness) -> list[UUID]:
 def inspect_prompts(conversation: ConversationHarness) -> None:
     """An operator looks at the prompts of two turns, compares them, and has one made again."""
     first, second = run_two_turns(conversation)
+    conversation.send_whatsapp("Where does [1] say that?", "numbered-1")
+    conversation.model.script = [text_answer("In the site report.")]
+    conversation.run_turn()
     with conversation.database.transaction(conversation.admin) as tx:
         step = explain_turn(conversation.admin, tx, second)["steps"]
         assert step

@@ -244,7 +244,8 @@ def test_later_prompts_have_all_of_it_once(conversation: ConversationHarness, ca
     conversation.send_whatsapp(ASKED)
     conversation.run_turn()
     prompt = ask_once_more(conversation)
-    assert prompt.count(canonical_json(case.body)[1:-1]) == 1
+    for paragraph in case.body.split("\n\n"):  # what the runtime wrote below is marked as its own
+        assert prompt.count(canonical_json(paragraph)[1:-1]) == 1
     assert all(prompt.count(canonical_json(one)[1:-1]) == 1 for one in case.paragraphs)
     before = conversation.model.requests[-1]
     conversation.send_whatsapp("And now?", "m10")
@@ -279,7 +280,7 @@ def test_the_request_after_the_last_round_offers_no_tools_and_says_so(conversati
     conversation.model.script = [search_call("crack C4"), past, cut_answer("It grows [1]. Do"), text_answer("Do not.")]
     conversation.run_turn()
     requests = conversation.model.requests
-    assert "at most 1 rounds a turn" in canonical_json([*requests[0].system])
+    assert "A turn has 1 rounds of calls at most" in canonical_json([*requests[0].system])
     assert [one.tool_choice for one in requests] == ["auto", "none", "none", "none"]
     assert all(one.tools == requests[0].tools for one in requests)
     ends = [canonical_json(one.messages[-1]) for one in requests]

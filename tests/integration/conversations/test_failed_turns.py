@@ -189,11 +189,11 @@ class TestPromptsOfARedrivenTurn:
     def test_they_tell_of_this_moment_and_of_this_persona_and_of_what_was_found(
         self, conversation: ConversationHarness, searched: UUID
     ) -> None:
-        before = f"{conversation.clock.now.day} {conversation.clock.now:%b %Y %H:%M} UTC"
+        before = f"{conversation.clock.now.day} {conversation.clock.now:%b %Y %H:%M} GMT"
         conversation.clock.now += timedelta(days=3)
         conversation.query("UPDATE agents SET instructions = 'Be brief.', version = version + 1 RETURNING id")
         said = self._again(conversation, searched)
-        assert f"{conversation.clock.now.day} {conversation.clock.now:%b %Y %H:%M} UTC" in said
+        assert f"{conversation.clock.now.day} {conversation.clock.now:%b %Y %H:%M} GMT" in said
         assert before not in said
         assert "Be brief." in said
         assert '"tool_result"' in said

@@ -106,7 +106,7 @@ def test_the_line_is_in_the_agents_language_or_the_tenants_words(conversation: C
     conversation.query("UPDATE humans SET languages = '{hi,en}' RETURNING id")
     conversation.model.before_completion = take(conversation, 16)
     conversation.model.script = [text_answer("2027 में।")]
-    conversation.send_whatsapp("When do we finish?")
+    conversation.send_whatsapp("हम कब तक पूरा करेंगे?")
     conversation.run_turn()
     assert sent(conversation)[0][1] == "इस पर काम चल रहा है। जवाब थोड़ी देर में आएगा।"
 

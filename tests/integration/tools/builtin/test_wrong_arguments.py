@@ -87,7 +87,7 @@ TOLD: list[tuple[str, JsonObject, tuple[str, ...]]] = [
     ("create_entity", {"more": [{"name": "B", "kind": "taks"}]}, ("more[0].kind:", "did you mean 'task'?")),
     ("update_entity", {"entity": "task/T1"}, ("entity:", "did you mean 'task/T-1'?")),
     ("update_entity", {"kind": "risk"}, ("kind:", "leave kind out")),
-    ("update_entity", {"name": ""}, ("properties:", "name, properties or text")),
+    ("update_entity", {"name": ""}, ("properties:", "name, properties, text or append")),
     ("update_entity", {"properties": {"dew": "x"}}, ("dew", "available:")),
     ("update_entity", {"text": "# A"}, ("text:", "only a document")),
     ("link_entities", {"links": []}, ("links:", "at least one")),
