@@ -140,7 +140,7 @@ class TestReminders:
 
 
 class TestHeartbeat:
-    def test_it_has_the_minute_of_each_turn_in_the_zone_of_the_place(self, conversation: ConversationHarness) -> None:
+    def test_it_has_the_local_minute_of_each_turn(self, conversation: ConversationHarness) -> None:
         talk = Talk(conversation)
         for text in ("One?", "Two?", "Three?"):
             tail = said(talk.ask(text)[0])[-1][1]
