@@ -7,7 +7,7 @@ schedule starts one every five minutes; queues are in memory, so each wake-up sa
 
 sweeps, minutes    until nothing is due: sweeps, and their schedule's time.
 seconds            of work in all; per_item_ms for one wake-up.
-looks_a_day        that retention needs, one per tenant and hour, against the capacity of all sweeps of a day.
+looks_a_day        that retention needs, once per tenant and hour, against the capacity of all sweeps of a day.
 """
 
 import math

@@ -333,9 +333,11 @@ class _TurnLoader:
         if not self.lease.has_open_questions:
             return []
         clearance = self.principal.clearance
-        asked = approvals.list_open(self.tx, self.lease.id)
-        ordered = sorted(asked, key=lambda approval: approval.approver != "user")  # numbered as the user reads them
-        own = [approval.posted_at for approval in asked if approval.approver == "user"]
+        open_approvals = approvals.list_open(self.tx, self.lease.id)
+        ordered = sorted(
+            open_approvals, key=lambda approval: approval.approver != "user"
+        )  # numbered as the user reads them
+        own = [approval.posted_at for approval in open_approvals if approval.approver == "user"]
         is_unanswered = any(
             message.kind == "text" and bool(own) and message.received_at > max(own) for message in self.input_messages
         )

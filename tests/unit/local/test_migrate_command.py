@@ -38,15 +38,18 @@ def client(payload: object, *, failed: bool = False) -> tuple[Lambda, "LambdaCli
 
 
 def test_a_line_comes_back_for_each_migration_and_index() -> None:
-    fake, asked = client({"applied": ["0001_schema"], "indexed": ["titan-512"]})
-    assert migrate(asked, "parlour-staging-migrate") == ["applied 0001_schema", "indexed the vectors of titan-512"]
+    fake, functions = client({"applied": ["0001_schema"], "indexed": ["titan-512"]})
+    assert migrate(functions, "parlour-staging-migrate") == [
+        "applied 0001_schema",
+        "indexed the vectors of titan-512",
+    ]
     assert fake.invoked == ["parlour-staging-migrate"]
 
 
 def test_what_the_function_raised_is_said() -> None:
-    _, asked = client({"errorType": "MigrationConflict", "errorMessage": "migration 0001 changed"}, failed=True)
+    _, functions = client({"errorType": "MigrationConflict", "errorMessage": "migration 0001 changed"}, failed=True)
     with pytest.raises(MigrationFailed, match="MigrationConflict: migration 0001 changed"):
-        migrate(asked, "parlour-staging-migrate")
+        migrate(functions, "parlour-staging-migrate")
 
 
 def test_a_deployed_cluster_is_protected_from_deletion(monkeypatch: pytest.MonkeyPatch) -> None:

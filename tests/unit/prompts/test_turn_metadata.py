@@ -48,14 +48,14 @@ def test_it_keeps_to_its_limit_of_tokens(channel: str, name: str, locale: str | 
 
 
 def test_it_tells_the_local_time_the_channel_and_who_writes() -> None:
-    told = "Mon 2 Mar 2026 15:00 IST, WhatsApp: about 80 words, no tables"
-    assert beat("Priya") == f"{told}, en-IN, user Priya (verified phone)"
-    assert beat(locale=None, writer=("visitor", "not signed in")) == f"{told}, visitor (not signed in)"
+    expected = "Mon 2 Mar 2026 15:00 IST, WhatsApp: about 80 words, no tables"
+    assert beat("Priya") == f"{expected}, en-IN, user Priya (verified phone)"
+    assert beat(locale=None, writer=("visitor", "not signed in")) == f"{expected}, visitor (not signed in)"
 
 
 def test_it_tells_when_the_team_is_there() -> None:
-    told = beat(channel="web", locale=None, zone="Europe/London", duty="team back Wed 09:00", writer=WRITERS[2])
-    assert told == (
+    expected = beat(channel="web", locale=None, zone="Europe/London", duty="team back Wed 09:00", writer=WRITERS[2])
+    assert expected == (
         "Mon 2 Mar 2026 09:30 GMT, team back Wed 09:00, web chat: Markdown, at most 400 words, member (editor)"
     )
 

@@ -74,12 +74,12 @@ def links_json(found: Sequence[Link]) -> list[Json]:
 
 
 def _record_header(entity: Record) -> JsonObject:
-    told: JsonObject = {"handle": entity.handle, "name": entity.name, "kind": entity.type_name}
+    header: JsonObject = {"handle": entity.handle, "name": entity.name, "kind": entity.type_name}
     if entity.project:
-        told["project"] = entity.project
+        header["project"] = entity.project
     if entity.unverified_by:
-        told["unverified"] = UNVERIFIED_NOTE
-    return told | {"updated": _day(entity.updated_at.isoformat())}
+        header["unverified"] = UNVERIFIED_NOTE
+    return header | {"updated": _day(entity.updated_at.isoformat())}
 
 
 def _properties(properties: JsonObject) -> JsonObject:
